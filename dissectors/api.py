@@ -89,13 +89,13 @@ WEAK, SURE = 20, 80
 
 
 def load(target: str) -> Any:
-    """What `module:name` stands for; raises ImportError or AttributeError where it stands for nothing."""
+    """Imports the object that `module:name` names. Raises ImportError or AttributeError."""
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
 
 class lazy:  # noqa: N801 - reads as the keyword that it stands for
-    """A class attribute that is imported when it is first asked for, by its `module:name`."""
+    """Declares a class attribute that is imported by its `module:name` when it is first used."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -108,7 +108,7 @@ class lazy:  # noqa: N801 - reads as the keyword that it stands for
 
 
 class Dissector(ABC):
-    """One protocol. Stateless: everything that a connection remembers is in its Conversation."""
+    """The code for one protocol. It has no state: what a connection remembers is in its Conversation."""
 
     name: str
     """As printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point."""
@@ -234,7 +234,7 @@ class Dissector(ABC):
     """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """How sure the first bytes of a direction make us that they are ours.
+        """Rates how certainly the first bytes of a direction belong to this protocol.
 
         0 surely not; below WEAK (20) enough only on one of our ports; up to SURE (80) believed only when no more
         bytes come to tell, and if no other dissector says more; from SURE on believed at once. Say 90 and more for
@@ -263,7 +263,7 @@ class Dissector(ABC):
         return self.probe(prefix, from_client) >= WEAK
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer | None:
-        """What cuts messages out of a direction before, or instead of, `framing`; None where that is all.
+        """Makes the Framer of a direction, used before or instead of `framing`; None if `framing` is enough.
 
         opening: the direction is seen from its first byte on. False behind a gap, where it is asked only for
         what `framing` refuses, or if that is None: it then begins at a message that `plausible` was asked about.
@@ -285,7 +285,7 @@ class Dissector(ABC):
 
     @abstractmethod
     def values(self, message: bytes, context: Context) -> Body:
-        """A whole message to plain values. Never raises: what could be read is there, the rest is a Finding.
+        """Decodes a whole message to plain values. Never raises: damage becomes a Finding.
 
         message: all its bytes, length prefix included, or those before the first that is missing.
         """
@@ -295,7 +295,7 @@ class Dissector(ABC):
         """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
 
     def info(self, body: Body, context: Context) -> str:
-        """One line for people, from a message and its `request_fields`. By default its error and first few values."""
+        """Formats the summary line of a message and its `request_fields`; by default error and first values."""
         error = [] if body.error is None else [body.error[1]]
         plain = [f"{name} {value}" for name, value in body.values.items() if isinstance(value, (int, float, str))]
         return ", ".join(error + plain[:4])

@@ -120,14 +120,14 @@ class Catalog(ABC):
 
     @abstractmethod
     def layouts(self) -> Sequence[Layout]:
-        """All operations, each role that has a body of its own."""
+        """Returns the layouts of all operations, one for each role that has a body."""
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """What may be asked of any message; by default nothing."""
+        """Returns the short names for fields of all messages; by default none."""
         return ()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """What others call things, by whole name (`kafka.api_key`); by default nothing."""
+        """Returns other programs' names for fields, by whole name (`kafka.api_key`); by default none."""
         return {}
 
     def errors(self) -> Collection[str] | None:

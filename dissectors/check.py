@@ -18,7 +18,7 @@ class Check(Correlator[Finding]):
     """
 
     def leave_open(self, end: ConnectionEnd) -> None:
-        """A connection is open when the capture ends; heard behind the ends of the others."""
+        """Handles a connection that is still open when the capture ends, after all connections that ended."""
 
     def warn(self, code: str, text: str, subject: str = "") -> None:
         """Emits a finding of severity warning for the message that is being handled. subject: see Finding."""

@@ -50,5 +50,5 @@ class Conversation(ABC):
         raise NotImplementedError
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Each of handles() is another number from now on; their order stays, and new messages come behind them."""
+        """Replaces the numbers in handles() by new ones in the same order; later messages come after them."""
         raise NotImplementedError

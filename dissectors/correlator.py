@@ -43,12 +43,12 @@ class Moment(NamedTuple):
     losses: int
 
     def measure_until(self, then: MessageEvent | ConnectionEnd) -> int | None:
-        """ns up to something later on the connection; None where bytes are missing in between."""
+        """Returns the ns up to a later moment of the connection; None if bytes are missing in between."""
         return then.time - self.time if then.losses == self.losses else None
 
 
 class MessageEvent(NamedTuple):
-    """A message in its place.
+    """A message as reports and checks get it.
 
     values: at least the fields that are wanted of it. time: of its completion, ns since 1970. stream: the number of its
     connection. operation, correlation and client_name are its header's. partner: the row of the other half of its
@@ -91,7 +91,7 @@ class MessageEvent(NamedTuple):
         return Moment(self.time, self.losses)
 
     def resolve_name(self, kind: str, key: str) -> str | None:
-        """What people call an id of a kind, as other messages explain it; None where nobody does."""
+        """Returns the name of an id of a kind, as other messages give it; None if no message does."""
         return self.names(self.row, kind, key)
 
 
@@ -153,11 +153,11 @@ class BoundedTable(Generic[_Key, _Value]):
         return len(self._values)
 
     def get(self, key: _Key | None) -> _Value | None:
-        """A value; None where there is none."""
+        """Returns the value of a key, or None."""
         return self._values.get(key)  # type: ignore[arg-type]
 
     def find(self, key: _Key) -> _Value:
-        """A value, which is made where there is none."""
+        """Returns the value of a key; makes and adds it if there is none."""
         found = self._values.get(key)
         if found is None:
             assert self._make is not None
@@ -165,7 +165,7 @@ class BoundedTable(Generic[_Key, _Value]):
         return found
 
     def pop(self, key: _Key | None) -> _Value | None:
-        """A value, which is removed; None where there is none."""
+        """Removes and returns the value of a key, or None."""
         return self._values.pop(key, None)  # type: ignore[arg-type]
 
     def renew(self, key: _Key) -> None:
@@ -174,7 +174,7 @@ class BoundedTable(Generic[_Key, _Value]):
             self._values.move_to_end(key)
 
     def values(self) -> Iterable[_Value]:
-        """All of them, the oldest first."""
+        """Returns all values, the oldest first."""
         return self._values.values()
 
     def _evict_oldest(self) -> None:
@@ -201,7 +201,7 @@ class WeighedTable(BoundedTable[_Key, _Value]):
             self._evict_oldest()
 
     def pop(self, key: _Key | None) -> _Value | None:
-        """A value, which is removed and no longer counted; None where there is none."""
+        """Removes and returns the value of a key, whose weight no longer counts; or None."""
         found = super().pop(key)
         if found is not None:
             self._sum -= max(self._weigh(found), 1)
@@ -224,7 +224,7 @@ class NumberedTable(BoundedTable[NumberedKey, _Value]):
         super().__setitem__(key, value)
 
     def pop(self, key: NumberedKey | None) -> _Value | None:
-        """A value, which is removed from its connection; None where there is none."""
+        """Removes and returns the value of a key, also from its connection; or None."""
         found = super().pop(key)
         if found is not None and key is not None:
             others = self._on[key[0]]
@@ -234,13 +234,13 @@ class NumberedTable(BoundedTable[NumberedKey, _Value]):
         return found
 
     def items_on(self, stream: int) -> list[tuple[NumberedKey, _Value]]:
-        """Those of a connection, by their numbers, with their keys."""
+        """Returns the values of one connection, by their numbers, with their keys."""
         return [(key, self._values[key]) for key in sorted(self._on.get(stream, ()))]
 
 
 @make_slotted(frozen=False, eq=False)
 class CountWindow:
-    """What began at a time (ns since 1970), and how often something happened since."""
+    """A window that began at a time (ns since 1970), and how often something happened in it."""
 
     begun: int
     count: int = 0
@@ -257,7 +257,7 @@ class WindowTable(BoundedTable[_Key, _Window]):
         self._begin, self._lifetime = begin, lifetime
 
     def find_at(self, key: _Key, time: int) -> _Window:
-        """The window of a key at a time."""
+        """Returns the window of a key at a time (ns)."""
         found = self.get(key)
         if found is None or time - found.begun > self._lifetime:
             found = self[key] = self._begin(time)
@@ -266,12 +266,12 @@ class WindowTable(BoundedTable[_Key, _Window]):
 
 @make_slotted(frozen=False, eq=False)
 class Repeats(CountWindow):
-    """A window in which something is worth saying at some count, and again at each doubling. next: that count."""
+    """Counts repetitions in a window; it reports at one count and at each doubling. next: that count."""
 
     next: int = 0
 
     def add(self, times: int) -> bool:
-        """Once more; whether the count is `times`, or a doubling of it."""
+        """Counts one more; returns whether the count is `times` or a doubling of it."""
         self.count += 1
         self.next = self.next or times
         if self.count < self.next:
@@ -285,7 +285,7 @@ Handler = Callable[[Any, MessageEvent], None]
 
 
 class Subscription(NamedTuple):
-    """How a correlator handles messages of a kind. paths: the fields that it looks at; others may be missing."""
+    """A correlator's handler for a kind of messages. paths: the fields that it reads; others may be missing."""
 
     paths: frozenset[Path]
     handle: Handler
@@ -297,7 +297,7 @@ Subscriptions = Mapping[MessageKind, Subscription]
 def subscribe(
     kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = ()
 ) -> dict[MessageKind, Subscription]:
-    """The same handler for messages of some kinds."""
+    """Makes subscriptions with the same handler for several kinds of messages."""
     return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
 
 
@@ -316,7 +316,7 @@ def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type 
 
 
 def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
-    """The same for a correlator whose `now` is to be the latest time of all messages that it gets."""
+    """Wraps a handler so that the correlator's `now` is the latest time of all messages that it gets."""
 
     def with_time(handle: Handler) -> Handler:
         def receive(correlator: Any, event: MessageEvent) -> None:
@@ -329,7 +329,7 @@ def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
 
 
 class Correlator(Generic[_Found]):
-    """One reading of a capture. on: which messages it gets, and what handles them."""
+    """Base of reports and checks: one reading of a capture. on: the messages that it gets, with their handlers."""
 
     on: ClassVar[Subscriptions]
 
@@ -348,7 +348,7 @@ class Correlator(Generic[_Found]):
         self.on[event.protocol, event.context.code, event.context.role].handle(self, event)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """A connection ended. A report hears of it behind its last message, a check when all messages have come."""
+        """Handles the end of a connection: in a report after its last message, in a check after all messages."""
 
     def await_answer(self, event: MessageEvent, kept: object) -> None:
         """Keeps something of a request for its answer, if it has one."""
@@ -356,5 +356,5 @@ class Correlator(Generic[_Found]):
             self.requests[event.row] = kept
 
     def take_request(self, event: MessageEvent) -> Any:
-        """What was kept of the request that a message answers; None where nothing was. The last answer removes it."""
+        """Returns what was noted for the request of an answer, or None. The last answer removes it."""
         return self.requests.get(event.partner) if event.more_answers else self.requests.pop(event.partner)

@@ -39,7 +39,7 @@ _STRANGER = "a client may have the wrong port"
 
 
 def advice(name: str) -> str:
-    """What somebody may do who expected one of ours and met the protocol of this name."""
+    """Returns advice for a user whose capture has the protocol of this name in place of a known one."""
     return _ADVICE.get(name, _STRANGER)
 
 

@@ -19,7 +19,7 @@ class Guide(ABC):
 
     @abstractmethod
     def names(self) -> Sequence[str]:
-        """All that page() knows, as it is spelt."""
+        """Returns all names that page() accepts."""
 
     @abstractmethod
     def versions(self, name: str) -> Sequence[int]:

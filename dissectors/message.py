@@ -119,7 +119,7 @@ class Body(NamedTuple):
 
 
 def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:
-    """A response's header completed with what only its request carried; no surer than the request was."""
+    """Completes a response's header from its request; its certainty is at most that of the request."""
     return MessageHeader(
         header.role,
         request.operation,

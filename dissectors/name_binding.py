@@ -20,7 +20,7 @@ from dissectors.slotted import make_slotted
 
 
 class NameBinding(NamedTuple):
-    """What is called `key` among things of a `kind` has the name `value`. scope: None where it is so everywhere."""
+    """The thing of a `kind` with id `key` is called `value`. scope: None if this holds everywhere."""
 
     kind: str
     key: str
@@ -29,7 +29,7 @@ class NameBinding(NamedTuple):
 
 
 class BindingSource(NamedTuple):
-    """Which messages teach something of a `kind`.
+    """The messages that give names for ids of a `kind`.
 
     client: only those of clients whose name begins so. alike: messages of one version that are the same from this byte
     on teach the same; None where it also matters who sent them, or what they answer. scoped: what they teach has a
@@ -45,7 +45,7 @@ class BindingSource(NamedTuple):
 
 
 class BoundName(NamedTuple):
-    """A message that teaches, and what is known of it beside its values.
+    """A message that gives names for ids, with what is known of it beside its values.
 
     request: the values of the request that it answers, decoded when asked for; None where that is unknown. client: as
     in MessageHeader. host: the address of the connection's client, without its port.
@@ -59,7 +59,7 @@ class BoundName(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Where a message's values have ids of a kind. scope: as of the NameBinding that names them."""
+    """The place of an id of a kind in a message's values. scope: as in NameBinding."""
 
     kind: str
     path: Path
@@ -67,7 +67,7 @@ class Reference(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A request of a connection and its answer, each decoded when asked for; None where it is unknown."""
+    """A request of a connection and its answer, each decoded on demand; None where it is unknown."""
 
     number: int
     request: Callable[[], Values | None]
@@ -75,7 +75,7 @@ class Exchange(NamedTuple):
 
 
 class SessionPartition(NamedTuple):
-    """A partition in a session, and the offset that was last asked of it. `topic` is a name, or an id."""
+    """A partition in a session, with the offset that was last requested. `topic` is a name or an id."""
 
     topic: str
     partition: int
@@ -83,7 +83,7 @@ class SessionPartition(NamedTuple):
 
 
 class SessionContents(NamedTuple):
-    """What is asked for by a message that tells only what has changed: all that its session holds.
+    """The contents of a session; a request in it names only what has changed.
 
     since: the number of the request that began the session; None where it is not in the capture, and then the session
     holds this at least.
@@ -96,13 +96,13 @@ class SessionContents(NamedTuple):
 
 
 def nothing(*given: object) -> tuple[()]:
-    """What a part of Names says by default."""
+    """Returns no bindings; the default of the functions of NameBindings."""
     return ()
 
 
 @make_slotted(eq=False)
 class NameBindings:
-    """What a protocol's messages say of the ids in others. None of its functions raises: values may lack anything.
+    """The ids in a protocol's messages and the names for them. No function raises: values may lack anything.
 
     references: where the values of messages of a context have ids; the same for equal contexts. binding sources: which
     messages say what ids mean. name bindings: what one of these says. constants: names of ids that are the same

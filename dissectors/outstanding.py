@@ -35,7 +35,7 @@ class _Entry(Generic[_Thing]):
 
 
 class Acknowledgement(NamedTuple, Generic[_Thing]):
-    """What became of an entry: how many of its messages were acknowledged now, and whether all are."""
+    """The result for an entry: how many of its messages were acknowledged now, and whether all are."""
 
     thing: _Thing
     messages: int
@@ -43,7 +43,7 @@ class Acknowledgement(NamedTuple, Generic[_Thing]):
 
 
 class Outstanding(Generic[_Thing]):
-    """The entries of all readers; who a reader is, and what orders its places, says the caller.
+    """Entries that were delivered to readers and not acknowledged; the caller defines readers and places.
 
     evict: what gets an entry that is evicted, and the messages that were left of it.
     """
@@ -59,7 +59,7 @@ class Outstanding(Generic[_Thing]):
     def deliver(
         self, reader: Hashable, place: Any, thing: _Thing, left: int = 1, bits: int | None = None
     ) -> Acknowledgement[_Thing] | None:
-        """One more; gives what stood at its place before."""
+        """Adds an entry; returns the one that was at its place before."""
         key = reader, place
         before = self._entries.pop(key, None)
         self._entries[key] = _Entry(thing, left, bits)
@@ -79,7 +79,7 @@ class Outstanding(Generic[_Thing]):
         return None
 
     def acknowledge(self, reader: Hashable, place: Any, kept: int | None = None) -> Acknowledgement[_Thing] | None:
-        """One is acknowledged but for the bits that are `kept`; None where it is not there."""
+        """Acknowledges an entry but for the bits that are `kept`; None if it does not exist."""
         entry = self._entries.get((reader, place))
         if entry is None:
             return None
@@ -95,7 +95,7 @@ class Outstanding(Generic[_Thing]):
         return Acknowledgement(entry.thing, before - entry.left, not entry.left)
 
     def acknowledge_before(self, reader: Hashable, place: Any) -> list[Acknowledgement[_Thing]]:
-        """All that lie before a place are acknowledged, the least first."""
+        """Acknowledges all entries before a place, the lowest first."""
         found = []
         order = self._order.get(reader, [])
         while order and order[0] < place:
@@ -106,13 +106,13 @@ class Outstanding(Generic[_Thing]):
         return found
 
     def acknowledge_to(self, reader: Hashable, place: Any, kept: int | None = None) -> list[Acknowledgement[_Thing]]:
-        """All up to a place are acknowledged, of the last but for the bits that are `kept`."""
+        """Acknowledges all entries up to a place; of the last one, the bits that are `kept` remain."""
         found = self.acknowledge_before(reader, place)
         last = self.acknowledge(reader, place, kept)
         return found if last is None else [*found, last]
 
     def drop(self, reader: Hashable) -> list[Any]:
-        """All of a reader are forgotten; where they lay."""
+        """Removes all entries of a reader and returns their places."""
         self._sized.pop(reader, None)
         places = self._order.pop(reader, ())
         return [place for place in places if self._entries.pop((reader, place), None) is not None]

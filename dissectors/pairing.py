@@ -99,7 +99,7 @@ class PairByKey(UnansweredRequests, Conversation):
     header: Callable[[bytes, bool], MessageHeader]
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """A request waits under its side and number; a response takes the oldest that waits under its own."""
+        """Pairs a message: a request waits under side and number, a response takes the oldest under its own."""
         header = self.header(prefix, from_client)
         if header.correlation is None or header.role not in (Role.REQUEST, Role.RESPONSE):
             return Outcome(header)
@@ -128,7 +128,7 @@ class PairInOrder(UnansweredRequests, Conversation):
     gapped: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """A request waits behind those of its side; a response takes the first of them."""
+        """Pairs a message: a request waits in the queue of its side, a response takes the first one."""
         header = self.header(prefix, from_client)
         if header.role is Role.REQUEST:
             self.remember((from_client, header.scope, 0), Waiting(handle, header))

@@ -68,5 +68,5 @@ class Payloads:
 
 
 def number(value: object) -> int | None:
-    """A value that is to be an integer."""
+    """Returns a value as an integer; None if it is not one."""
     return value if type(value) is int else None

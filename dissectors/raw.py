@@ -24,7 +24,7 @@ class RawReader(Protocol):
     """Knows some of the runs that are of no framed protocol. Never raises, and looks at a bounded part of a run."""
 
     def line(self, run: RawRun) -> str | None:
-        """What it is, and what is in it, briefly; None where nothing is known of it."""
+        """Describes unframed bytes in a line; None if they are unknown."""
 
     def tree(self, run: RawRun) -> Tree | None:
         """The same with its places; the leaves cover all of it. None where a line is all there is to say."""

@@ -26,7 +26,7 @@ GROUP = "wireanalyze.dissectors"
 
 
 class BuiltIn(NamedTuple):
-    """A row of the registry.
+    """An entry of the registry for a built-in dissector.
 
     target: `module:Class`. signatures: offsets and bytes of which one must stand in a message before a probe of the
     dissector says more than CERTAIN; without any it never does. They spare an import, which takes longer than decoding
@@ -64,12 +64,12 @@ class _Plugins(NamedTuple):
 
 
 def dissectors() -> tuple[Dissector, ...]:
-    """Every dissector, built-in ones first."""
+    """Returns all dissectors, built-in ones first."""
     return (*(_load_built_in(name) for name in BUILT_IN), *_plugins().dissectors.values())
 
 
 def by_name(name: str) -> Dissector:
-    """The dissector called `name`; KeyError if there is none, with a sentence that names those there are."""
+    """Returns the dissector called `name`. Raises KeyError with a sentence that lists the known names."""
     if name in BUILT_IN:
         return _load_built_in(name)
     found = _plugins().dissectors.get(name)
@@ -79,30 +79,30 @@ def by_name(name: str) -> Dissector:
 
 
 def names() -> tuple[str, ...]:
-    """The names that by_name knows."""
+    """Returns the names that by_name() knows."""
     return (*BUILT_IN, *_plugins().dissectors)
 
 
 def may_be_surer(name: str, prefix: bytes) -> bool:
-    """Whether the dissector of this name may say more than CERTAIN of these first bytes; a plug-in always may."""
+    """Returns whether a dissector may rate these bytes above CERTAIN; a plug-in always may."""
     row = BUILT_IN.get(name)
     return row is None or any(prefix.startswith(signature, at) for at, signature in row.signatures)
 
 
 def raw_readers() -> Iterator[RawReader]:
-    """Who may know what unframed bytes are, to be asked in turn."""
+    """Returns the dissectors that may know what unframed bytes are, in the order in which to try them."""
     return (dissector.raw for dissector in dissectors() if dissector.raw is not None)
 
 
 def cache_by_plugins(ask: Callable[[], _T]) -> Callable[[], _T]:
-    """A decorator for what is the same as long as the plug-ins are: asked once."""
+    """Decorates a function whose result depends on the plug-ins only, so that it runs once."""
     found = cache(ask)
     _FORGET.append(found.cache_clear)
     return found
 
 
 def problems() -> tuple[str, ...]:
-    """One sentence for each plug-in that is installed and can't be used."""
+    """Returns one sentence for each installed plug-in that cannot be used."""
     return _plugins().problems
 
 
@@ -114,7 +114,7 @@ def forget_plugins() -> None:
 
 
 class Ports:
-    """Which dissector a port stands for: what the user told (-d PORT=PROTOCOL), and each dissector's own ports."""
+    """Maps ports to dissectors: the user's rules (-d PORT=PROTOCOL), then the usual ports of each dissector."""
 
     def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
         self.dissectors = dissectors() if known is None else known
@@ -127,7 +127,7 @@ class Ports:
 
     @cached_property
     def decrypted(self) -> Ports:
-        """The same for connections that were TLS: ports of TLS listeners stand for their protocols, too."""
+        """Returns the ports for decrypted connections: ports of TLS listeners count, too."""
         found = copy(self)
         found._own = dict(self._own)
         for dissector in self.dissectors:
@@ -136,19 +136,19 @@ class Ports:
         return found
 
     def find_by_name(self, name: str) -> Dissector | None:
-        """Who the user means; None for one of UNDECODED. KeyError if nobody is called so."""
+        """Returns the dissector of this name; None for UNDECODED. Raises KeyError."""
         return None if name in UNDECODED else self._named.get(name) or by_name(name)
 
     def is_told(self, port: int) -> bool:
-        """Whether the user said something of this port."""
+        """Returns whether the user has a rule for this port."""
         return port in self._told
 
     def find_by_port(self, port: int) -> Dissector | None:
-        """What the user said of this port; None where that was nothing, or to leave it undecoded."""
+        """Returns the dissector of the user's rule for this port; None without one, or for UNDECODED."""
         return self._told.get(port)
 
     def by_port(self, port: int) -> Dissector | None:
-        """What usually listens there, the user's word first."""
+        """Returns the dissector of a port, by the user's rule or by its usual port."""
         return self._told[port] if port in self._told else self._own.get(port)
 
 

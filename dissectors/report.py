@@ -60,7 +60,7 @@ def column(
     of: str | Callable[[Any], Any] | None = None,
     default_factory: Callable[[], Any] | None = None,
 ) -> Any:
-    """A field of a row class that is a column.
+    """Declares a field of a row class as a column of the report.
 
     of: where the value is not in the field itself, the path of attributes to it, or what makes it of the row.
     """
@@ -73,7 +73,7 @@ def column(
 
 @make_slotted(frozen=False, eq=False)
 class OpenRow:
-    """An open row. first, last: when it was heard of, ns since 1970. rows: its messages, with words for their parts."""
+    """A row that may still change. first, last: times of its first and last message, ns since 1970."""
 
     first: int
     last: int
@@ -83,7 +83,7 @@ class OpenRow:
     """Messages that a row names."""
 
     def hear(self, event: MessageEvent) -> None:
-        """There is something new; clocks of two interfaces may differ."""
+        """Notes the time of a message; clocks of two interfaces may differ."""
         self.last = max(self.last, event.time)
 
     def note(self, word: str, event: MessageEvent) -> None:
@@ -92,7 +92,7 @@ class OpenRow:
         self.add(word, event.row)
 
     def add(self, word: str, row: int) -> None:
-        """The same of one that is known by its row alone."""
+        """Notes a message, of which only the row is known."""
         if len(self.rows) < self.most_rows:
             self.rows.append((word, row))
 
@@ -101,7 +101,7 @@ MOST_NAMES = 64
 
 
 def add_name(names: dict[str, None], name: str | None, most: int = MOST_NAMES) -> None:
-    """One more name for a cell, each once; there is a bound."""
+    """Adds a name to a cell, each once, up to a bound."""
     if name is not None and len(names) < most:
         names[name] = None
 
@@ -110,11 +110,11 @@ _Row = TypeVar("_Row", bound=OpenRow)
 
 
 class UnknownChoice(ValueError):
-    """A report was asked for with a value that it does not know; the text says which there are."""
+    """Raised for a value that a report does not know; the text names the values that it knows."""
 
 
 class Report(Correlator[ReportRow], Generic[_Row]):
-    """A table. name: as typed and printed, of one word; about: a sentence for people.
+    """A report: a table of rows. name: one word, as users type it; about: a sentence for people.
 
     needs: a protocol without which there is nothing to report; empty for any. row: the class of its rows; key: the
     fields by which one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations
@@ -150,14 +150,14 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         super().__init__(ends, emit)
 
     def make(self, key: Any, event: MessageEvent) -> _Row:
-        """A new row, of which this is the first message."""
+        """Makes a row whose first message is this one."""
         made: Any = self.row(event.time, event.time)
         for name, value in zip(self.key, key if len(self.key) > 1 else (key,), strict=False):
             setattr(made, name, value)
         return made  # type: ignore[no-any-return]
 
     def find(self, key: Hashable, event: MessageEvent) -> _Row:
-        """The row of a key, which is made where there is none; the message is of it."""
+        """Returns the row of a key, and makes it if needed; notes the message in it."""
         found = self.rows.get(key)
         if found is None:
             found = self.rows[key] = self.make(key, event)
@@ -165,7 +165,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         return found
 
     def close(self, row: _Row) -> None:
-        """Nothing more comes of a row."""
+        """Closes a row: no more messages will change it."""
         self.emit(ReportRow(tuple([read(row) for read in self.readers]), tuple(row.rows), row.first, row.last))
 
     def finish(self) -> None:
@@ -175,12 +175,12 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def choose(cls, value: str) -> ReportType:
-        """The report as it is for what the user says (`choice`). Raises UnknownChoice."""
+        """Returns the report for a value of the user (`choice`). Raises UnknownChoice."""
         raise UnknownChoice(f"report {cls.name} has no choice, and {value!r} is one")
 
     @classmethod
     def is_fault(cls, cells: Mapping[str, Any]) -> bool:
-        """Whether a closed row is something that must not be: a check in a pipeline fails then."""
+        """Returns whether a closed row is a fault; a check in a CI pipeline then fails."""
         return False
 
     @classmethod
@@ -193,7 +193,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Whether a row may name a message that it wants, by the message alone; by default by `unnamed`. Never raises.
+        """Returns whether a row may mention this message, judged by the message alone. Never raises.
 
         What is around a message is read for its part in a report only then.
         """
@@ -201,23 +201,23 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def describe(cls, entry: ReportRow, row: int) -> str:
-        """What a row says of one of its messages, for people; rows are called as they are printed, counted from 1."""
+        """Describes for people what a row says about one of its messages; rows count from 1."""
         return cls.phrase(next(word for word, each in entry.rows if each == row), cls.cells(entry), entry)
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """The same, of a message with a word for its part; cells: the values by column."""
+        """Describes for people what a message, which has this word for its part, means to its row."""
         named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
         return f"{word} of {named}"
 
     @classmethod
     def rank(cls, entry: ReportRow) -> tuple[int, int]:
-        """Where a closed row stands among the others, which rise; by default in order of first times."""
+        """Returns the sort key of a closed row; by default the time of its first message."""
         return entry.first, entry.rows[0][1] if entry.rows else -1
 
     @classmethod
     def cells(cls, entry: ReportRow) -> dict[str, Any]:
-        """The values of a closed row by the names of the columns."""
+        """Returns the values of a closed row, by column."""
         return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
 
 

@@ -35,7 +35,7 @@ def field(
     init: bool = True,
     metadata: Any = None,
 ) -> Any:
-    """A field with a default that is made anew for each object, one that `__post_init__` sets, or one with metadata."""
+    """Declares a field with a default made for each object, with metadata, or set by `__post_init__`."""
     return _Spec(default, default_factory, init, metadata)
 
 
@@ -55,7 +55,7 @@ def make_slotted(*, frozen: bool = True, eq: bool = True) -> Callable[[type[_Cla
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def make_slotted(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True) -> Any:
-    """A class decorator: dataclass(slots=True, frozen=frozen, eq=eq). What the class defines itself stays."""
+    """Decorates a class as dataclass(slots=True, frozen=frozen, eq=eq); its own definitions stay."""
     if cls is None:
         return lambda decorated: _make_slotted(decorated, frozen, eq)
     return _make_slotted(cls, frozen, eq)
@@ -121,7 +121,7 @@ def _initializer(cls: type, specs: Mapping[str, _Spec], frozen: bool) -> Callabl
 
 
 def replace(self: _Object, **changes: Any) -> _Object:
-    """A copy with other values in some fields: dataclasses.replace, for whoever does not load that module."""
+    """Copies an object with other values in some fields, as dataclasses.replace() does, without that module."""
     specs: Mapping[str, _Spec] = type(self).__slotted_fields__  # type: ignore[attr-defined]
     return type(self)(**{name: getattr(self, name) for name, spec in specs.items() if spec.init} | changes)
 

@@ -42,7 +42,7 @@ RUN, DECIMAL = "r", "a"
 
 
 class Term(NamedTuple):
-    """An integer in the message: where, on how many bytes, and how it is written. `negated`: less than nothing."""
+    """An integer in the message: its place, its width in bytes and its encoding. `negated`: its sign is reversed."""
 
     at: int
     size: int
@@ -51,14 +51,14 @@ class Term(NamedTuple):
 
 
 class DerivedInteger(NamedTuple):
-    """What `function` makes of a Nested value: an integer."""
+    """An integer that `function` computes from a NestedValue."""
 
     nested: NestedValue
     function: Callable[[Any], int]
 
 
 class Condition(NamedTuple):
-    """The sum of `terms` and `constant`, compared with `other`, must give `outcome`. `name` is one of COMPARISONS."""
+    """A comparison of the sum of `terms` and `constant` with `other`, which must have this `outcome`."""
 
     terms: tuple[Term | DerivedInteger, ...]
     constant: int
@@ -68,7 +68,7 @@ class Condition(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """The number at `term`, less `bias`, is how many bytes there are from `begin` to `end`.
+    """The bytes from `begin` to `end`, whose number is that at `term` less `bias`.
 
     less: numbers that are taken off too, where what they count is counted by `term`: a rest has no size of its own.
     """
@@ -81,12 +81,12 @@ class Extent(NamedTuple):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """What adds up to the size and the bias."""
+        """The terms that add up to the size and the bias."""
         return (self.term, *(term._replace(negated=True) for term in self.less))
 
 
 class Checksum(NamedTuple):
-    """The CRC-32C of the bytes from `begin` to `end` stands at `at`, big-endian; or else the message is another."""
+    """A condition: the CRC-32C (big-endian) at `at` is that of the bytes from `begin` to `end`."""
 
     at: int
     begin: int
@@ -101,7 +101,7 @@ OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "
 
 
 class MessageTemplate(NamedTuple):
-    """A Body whose values have holes, and the shape of the messages that it fits."""
+    """A Body with symbolic values, and the structure of the messages that it fits."""
 
     shape: TemplateBuilder
     body: Body
@@ -112,7 +112,7 @@ class NotTemplatable(Exception):
 
 
 class TemplateBuilder:
-    """What another message must have in common with `data`. Places are those in `data`.
+    """Records what another message must have in common with `data`. Places are those in `data`.
 
     fixed: 1 for each byte that must be the same, 0 for one that may differ. stretches: what may have any length, in
     order. marks: what was printed, by number. extents: what encloses something. varints: each takes as many bytes.
@@ -133,15 +133,15 @@ class TemplateBuilder:
         self._noted: set[tuple[object, ...]] = set()
 
     def leave_open(self, at: int, stop: int) -> None:
-        """These bytes may be any."""
+        """Lets these bytes differ in other messages."""
         self.fixed[at:stop] = bytes(stop - at)
 
     def pin(self, at: int, stop: int) -> None:
-        """These bytes must be the same."""
+        """Requires these bytes to be the same in other messages."""
         self.fixed[at:stop] = b"\1" * (stop - at)
 
     def integer(self, term: Term, value: int) -> Integer:
-        """An integer that may differ; a varint still takes as many bytes, unless it is FLOWING."""
+        """Makes a symbolic integer; a varint must have the same length in all messages, unless FLOWING."""
         self._open_term(term)
         return Integer(self, (term,), 0, value)
 
@@ -161,14 +161,14 @@ class TemplateBuilder:
         self.conditions.append(condition)
 
     def encloses(self, term: Term, bias: int, begin: int, end: int, less: tuple[Term, ...] = ()) -> Integer:
-        """The size of something that has stretches in it, or may have."""
+        """Makes the size of bytes that contain, or may contain, parts of variable length."""
         extent = Extent(term, bias, begin, end, less)
         self.extents.append(extent)
         self._open_term(term)
         return Integer(self, extent.terms, -bias, end - begin)
 
     def text(self, extent: Extent) -> Text | str:
-        """A text; one that is not plain ASCII makes the message stand for itself."""
+        """Makes a symbolic text. Raises NotTemplatable for one that is not plain ASCII."""
         if extent.begin == extent.end:
             return ""
         if not self.data[extent.begin : extent.end].isascii():
@@ -202,19 +202,19 @@ class TemplateBuilder:
         self.stretches.append(stretch)
 
     def mark(self, hole: Marked) -> str:
-        """What stands for a hole in a text."""
+        """Returns the mark that stands for a symbolic value in a text."""
         self.marks.append(hole)
         return f"{BEGIN}{len(self.marks) - 1}{END}"
 
 
 class SymbolicValue:
-    """What all holes share: asked for anything that is not noted, they are pinned and give way to the value."""
+    """Base of symbolic values: an operation that cannot be recorded specialises the value."""
 
     __slots__ = ("shape",)
     shape: TemplateBuilder
 
     def specialise(self) -> Any:
-        """The value itself; from now on its bytes belong to the shape."""
+        """Returns the plain value; other messages must now have the same bytes there."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -238,7 +238,7 @@ class SymbolicValue:
 
 
 class Integer(SymbolicValue):
-    """The sum of `terms` and a constant; `value` is that of the message at hand."""
+    """A symbolic integer: the sum of `terms` and a constant. `value` is that of the decoded message."""
 
     __slots__ = ("constant", "terms", "value")
 
@@ -256,7 +256,7 @@ class Integer(SymbolicValue):
         raise TypeError
 
     def specialise(self) -> int:
-        """The number itself; from now on the bytes of its terms belong to the template."""
+        """Returns the plain number; other messages must now have the same bytes for its terms."""
         for term in self.terms:
             if isinstance(term, DerivedInteger):
                 term.nested.specialise()
@@ -333,7 +333,7 @@ class Integer(SymbolicValue):
 
 
 class NonEmpty(SymbolicValue):
-    """What is never empty: it is unlike all that is no content, and whoever asks for more pins it."""
+    """A symbolic value that is never empty, so it is true and unequal to empty values."""
 
     __slots__ = ()
 
@@ -395,7 +395,7 @@ class Text(_Stretch):
         raise TypeError
 
     def specialise(self) -> str:
-        """The text itself; from now on its bytes belong to the template."""
+        """Returns the plain text; other messages must now have the same bytes there."""
         return self._specialise().decode("ascii")
 
 
@@ -413,7 +413,7 @@ class Bytes(_Stretch):
         raise TypeError
 
     def specialise(self) -> bytes:
-        """The bytes themselves, which from now on belong to the template."""
+        """Returns the plain bytes; other messages must now have the same there."""
         return self._specialise()
 
 
@@ -447,7 +447,7 @@ class NestedValue(_Stretch):
         raise TypeError
 
     def specialise(self) -> Any:
-        """The value itself; from now on its bytes, and the numbers it was asked with, belong to the template."""
+        """Returns the plain value; other messages must now have its bytes and the numbers that it needs."""
         self._specialise()
         for number in self.needed_numbers:
             number.specialise()
@@ -469,24 +469,24 @@ class NestedValue(_Stretch):
 
 
 def plain(value: Any) -> Any:
-    """The value itself; a hole is pinned."""
+    """Returns the plain value of anything; a symbolic value is specialised."""
     return value.specialise() if issubclass(type(value), SymbolicValue) else value
 
 
 def derive(function: Callable[[Any], int], value: Any) -> Any:
-    """function(value); of a Nested one a hole, so that it need not be the same in all messages of a shape."""
+    """Returns function(value); for a NestedValue a symbolic value, which may differ between messages."""
     if type(value) is not NestedValue:
         return function(value)
     return Integer(value.shape, (DerivedInteger(value, function),), 0, function(value.value))
 
 
 def length(value: Any) -> Any:
-    """len(value); of a hole one, so that it may have any length, and the bytes of a text count, which is plain."""
+    """Returns len(value); for a symbolic value a symbolic integer, so that lengths may differ."""
     return value.size if type(value) in (Text, Bytes) else derive(len, value)
 
 
 def is_below(one: Any, other: Any) -> bool:
-    """one < other. Of two holes it is a condition on both, where `one < other` would pin the second."""
+    """Returns one < other; for two symbolic values it records a condition and specialises neither."""
     if type(one) is not Integer or type(other) is not Integer:
         return bool(one < other)
     terms = [term._replace(negated=not term.negated) for term in other.terms if isinstance(term, Term)]
@@ -498,14 +498,14 @@ def is_below(one: Any, other: Any) -> bool:
 
 
 class MadeText(NamedTuple):
-    """What `function` makes of a number: a text."""
+    """A text that `function` makes of a symbolic number."""
 
     number: Integer
     function: Callable[[int], str]
 
 
 def make_text(function: Callable[[int], str], number: Any) -> str:
-    """function(number), to be printed as it is; for a hole a mark, so that any number has the same shape."""
+    """Returns function(number) as text; for a symbolic number a mark, so that numbers may differ."""
     return number.shape.mark(MadeText(number, function)) if type(number) is Integer else function(number)
 
 
@@ -513,14 +513,14 @@ Stretch: TypeAlias = Text | Bytes | NestedValue
 
 
 class WrittenValue(NamedTuple):
-    """A nested value as `write` writes those of many messages."""
+    """A NestedValue in an output format; `write` formats those of many messages."""
 
     nested: NestedValue
     write: Callable[[Sequence[Any]], list[bytes]]
 
 
 class Hex(NamedTuple):
-    """The first `limit` bytes (None: all) as hexadecimal digits."""
+    """The first `limit` bytes (None: all) of a symbolic value as hexadecimal digits."""
 
     stretch: Bytes
     limit: int | None

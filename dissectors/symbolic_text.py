@@ -45,7 +45,7 @@ def is_decimal(data: bytes, begin: int, end: int) -> bool:
 
 
 def run(shape: TemplateBuilder, begin: int, end: int) -> Text:
-    """A text that any other run may stand for. Raises NotTemplatable where there is none."""
+    """Returns a symbolic value for a run of text. Raises NotTemplatable if it is empty."""
     if not is_run(shape.data, begin, end):
         raise NotTemplatable
     term = Term(begin, end - begin, RUN)
@@ -55,7 +55,7 @@ def run(shape: TemplateBuilder, begin: int, end: int) -> Text:
 
 
 def number(shape: TemplateBuilder, begin: int, end: int) -> Integer:
-    """A decimal that stands between other bytes. Raises NotTemplatable where there is none."""
+    """Returns a symbolic value for a decimal number in text. Raises NotTemplatable if it is none."""
     if not is_decimal(shape.data, begin, end) or shape.data[end : end + 1].isdigit():
         raise NotTemplatable
     shape.leave_open(begin, end)
@@ -122,7 +122,7 @@ class PiecewiseText(NonEmpty):
 
 
 def join_pieces(shape: TemplateBuilder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
-    """A text of several, as simple as it can be."""
+    """Joins pieces to a text of the simplest type that fits."""
     left: list[str | Text] = []
     for piece in pieces:
         last = left[-1] if left else None

@@ -15,11 +15,11 @@ class TableCheck(Check):
 
     @classmethod
     def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """By name the code, the severity and the text of each finding, with places in braces."""
+        """The code, severity and text of each finding by name; braces in a text mark values."""
         raise NotImplementedError
 
     def find(self, sentence: str, **words: Any) -> None:
-        """Something is found; `took` is in ns."""
+        """Reports a finding by its name, with the values of its sentence; `took` is in ns."""
         code, severity, text = self.sentences()[sentence]
         if "took" in words:
             words["took"] = lasting(words["took"])

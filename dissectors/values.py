@@ -7,19 +7,19 @@ from typing import Any
 
 
 def number(values: Mapping[str, Any], name: str, missing: int = 0) -> int:
-    """An integer field, or what stands for one that is not there."""
+    """Returns an integer field, or the default if it is missing."""
     found = values.get(name)
     return found if isinstance(found, int) else missing
 
 
 def text(values: Mapping[str, Any], name: str) -> str | None:
-    """A text; None where there is none, or one of no letters."""
+    """Returns a text field; None if it is missing or empty."""
     found = values.get(name)
     return found or None if isinstance(found, str) else None
 
 
 def struct(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A struct inside of another; one without fields where there is none."""
+    """Returns a struct field; an empty one if it is missing."""
     found = values.get(name)
     return found if isinstance(found, dict) else {}
 
@@ -35,5 +35,5 @@ def measure_elapsed(first: int | None, then: int | None) -> int | None:
 
 
 def host_of(endpoint: str) -> str:
-    """An address without its port."""
+    """Returns the address of an endpoint without its port."""
     return endpoint.rpartition(":")[0]

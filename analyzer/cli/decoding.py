@@ -113,7 +113,7 @@ def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tupl
 def text_lines(
     dissector: Dissector, found: Iterator[pasted.PastedMessage], limits: Limits, guess: bool
 ) -> Iterator[Line]:
-    """All messages for people, an empty line between them."""
+    """Yields the lines of all messages for people, with an empty line between messages."""
     for number, piece in enumerate(found):
         if number:
             yield EMPTY
@@ -122,7 +122,7 @@ def text_lines(
 
 
 def decode_messages(dissector: Dissector, piece: pasted.PastedMessage, guess: bool) -> tuple[PrintedMessage, Tree]:
-    """A message and its tree; `guess`: nobody is sure of the dissector."""
+    """Decodes a message to a tree; `guess`: its dissector is uncertain."""
     body = defects.decode_values(dissector, piece.data, piece.context)
     tree = defects.decode_tree(dissector, piece.data, piece.context)
     header = piece.header

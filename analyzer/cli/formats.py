@@ -38,7 +38,7 @@ class OutputFormat(OneOf):
     """One of some forms of output by its name."""
 
     def refusal(self, value: str) -> str:
-        """What is said of a form that there is none of; names that tshark has lead to ours."""
+        """Returns the error for an unknown format; names of tshark get a hint at ours."""
         if value == "parquet":
             return PARQUET
         if ALSO.get(value) in self.choices:

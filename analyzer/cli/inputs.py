@@ -75,7 +75,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
 
 
 def merge_decode_as(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTarget, str]:
-    """What the command line says of ports and streams, behind what the configuration says. Raises UserError."""
+    """Merges rules of the command line (-d) with those of the configuration. Raises UserError."""
     return merge_rules((*settings().ports.items(), *decode_as))
 
 
@@ -167,7 +167,7 @@ class Bar(Protocol):
 
 @contextmanager
 def patiently() -> Iterator[Bar]:
-    """A bar on stderr that appears after PATIENCE, where that is a terminal."""
+    """Shows a progress bar on stderr after PATIENCE seconds, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda text, done, total, in_bytes=False: None
         return

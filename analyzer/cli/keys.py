@@ -54,7 +54,7 @@ def list_key_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def make_key_ring(*, grows: bool = False) -> KeyRing | None:
-    """What decrypts TLS for the running command, or None without keys. Raises UserError for a file that is none.
+    """Makes the key ring that decrypts TLS for a command; None without keys. Raises UserError.
 
     grows: the capture grows together with its key logs, which need not be there yet.
     """

@@ -64,7 +64,7 @@ class LiveStatus:
 
     @contextmanager
     def making_room(self) -> Iterator[None]:
-        """While rows are printed: on a terminal they would stand behind the line."""
+        """Hides the status line while rows are printed to the same terminal."""
         if not self._shared:
             yield
             return
@@ -73,7 +73,7 @@ class LiveStatus:
             yield
 
     def summary(self) -> str:
-        """How well the rows kept up, for the end; empty where there is nothing to say."""
+        """Returns how well the rows kept up, for the end; an empty text if they did."""
         left = len(self._sniffing.session.rows) - self.printed
         late = f"rows were at most {_late(self.worst)}" if self.worst.lag >= CAUGHT_UP else ""
         return "; ".join(part for part in (f"{left:,} of them were not printed" if left else "", late) if part)

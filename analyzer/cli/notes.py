@@ -26,7 +26,7 @@ def tell_findings(session: Session) -> None:
 
 
 def streams_to(session: Analysis, some: int, port: int) -> str:
-    """How many of the connections to a port these are: `3 of 400 streams to port 9092`."""
+    """Describes how many of the connections to a port these are: `3 of 400 streams to port 9092`."""
     every = int(np.count_nonzero(find_server_ports(session) == port))
     return f"{some:,} of {every:,} stream{'' if every == 1 else 's'} to port {port}"
 

@@ -94,7 +94,7 @@ def command(
 
 
 def title_of(files: Sequence[str]) -> str:
-    """What is open, for people."""
+    """Returns the title of the open capture, for people."""
     return ", ".join("standard input" if name == "-" else os.path.basename(name) or name for name in files)
 
 

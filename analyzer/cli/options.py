@@ -43,7 +43,7 @@ class Count(click.ParamType[int | None]):
 
 
 class DecodeAs(click.ParamType["tuple[DecodeAsTarget, str]"]):
-    """A port, a range of ports or a stream, and the protocol that it speaks; also as tshark writes it."""
+    """The option -d: a port, range of ports or stream, and its protocol; also in tshark's syntax."""
 
     name = "PORT|STREAM=PROTOCOL"
 

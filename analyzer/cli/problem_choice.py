@@ -21,7 +21,7 @@ _Known = tuple[str | None, str, str | None, str | None]
 
 @make_slotted
 class ProblemChoice:
-    """What the user wants of problems.
+    """The options that choose which problems are printed, and how.
 
     severity: the least that is printed. fail_level, fail_codes: what makes the command fail. ignored: codes and errors
     that are left out. known: problems that an earlier run has found.

@@ -47,7 +47,7 @@ COMPLETE_VARIABLE = "_WIREANALYZE_COMPLETE"
 
 
 class Commands(click.Group):
-    """The group of COMMANDS; listing them imports none of them."""
+    """The group of COMMANDS; listing them imports no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
@@ -77,7 +77,7 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The protocols by name, behind everything else."""
+        """Writes the names of the protocols at the end of the help."""
         from dissectors import registry  # only help pays for it
 
         formatter.write_paragraph()

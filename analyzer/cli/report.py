@@ -29,7 +29,7 @@ from analyzer.insight.reports import (
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.columns_text import align_rows
 from analyzer.render.objects import write_objects
-from analyzer.render.reports_text import format_table, list_entry_keys, make_entry_object
+from analyzer.render.reports_text import describe_worst, format_table, list_entry_keys, make_entry_object
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from dissectors.report import ReportType, UnknownChoice
@@ -73,7 +73,8 @@ def command(
       wireanalyze report --html incident.html captures/kafka-4.4.pcap.zst
 
     `wireanalyze report NAME FILE...` prints the report NAME, a line for each session, delivery and so on. Without
-    NAME it prints how many lines each report has; without FILE, it lists the reports. --list NAME explains the columns
+    NAME it prints how many lines each report has in these captures, and what stands out among them; without FILE, it
+    lists all reports. --list NAME explains the columns
     of a report.
 
     --html FILE writes one page for a browser, with findings, charts, all reports and the messages that findings name.
@@ -98,11 +99,8 @@ def command(
     gc.freeze()  # what was imported stays
     with load_session(inputs, decode_as, reader) as session:
         if wanted is None:
-            filled, others = list_reports(session)
+            filled, _ = list_reports(session)
             _print_counts(filled, _read_report(session, list(filled.values())))
-            alike = {name.rpartition(".")[2] for name in filled}
-            if silent := [name for name in others if name not in alike]:
-                click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
             name = full[wanted] if wanted in full else choose_report(session, wanted)
             table = _read_report(session, [known[name]])[0]
@@ -171,8 +169,9 @@ def _print_counts(wanted: Mapping[str, ReportType], tables: Sequence[ReportTable
     if not wanted:
         return
     rows = [
-        [name, f"{len(table.entries) + table.more:,}", report.about]
+        [name, f"{len(table.entries) + table.more:,}", describe_worst(report, table.entries) or report.about]
         for (name, report), table in zip(wanted.items(), tables, strict=True)
+        if table.entries
     ]
     print_fitted(align_rows(rows, frozenset({0, 2})))
 

@@ -43,7 +43,7 @@ class PrintedReport:
         self._bars = choose_bars(sys.stdout.encoding)
 
     def counts(self) -> None:
-        """How many messages of which kind."""
+        """Prints the numbers of messages by kind."""
         from analyzer.cli.counting import print_counts
 
         print_counts(self._session, self._form, self._rows)
@@ -90,7 +90,7 @@ class PrintedReport:
             print_fitted(format_groups(found, groups, self._bars, line_width()))
 
     def traffic(self, view: str) -> None:
-        """Who talks to whom; view: conversations or endpoints."""
+        """Prints the conversations or endpoints; view: which of them."""
         from analyzer.insight.traffic import Conversation, Endpoint, conversations, endpoints
         from analyzer.render.figures_text import format_conversations, format_endpoints
         from analyzer.render.overview_json import make_conversation_object

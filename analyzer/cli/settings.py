@@ -36,7 +36,7 @@ def is_verbose() -> bool:
 
 
 def config_path() -> tuple[str, bool]:
-    """The configuration file of the running command, and whether somebody named it."""
+    """Returns the configuration file of the running command, and whether the user gave it."""
     context = click.get_current_context(silent=True)
     return find(os.environ, None if context is None else context.meta.get(_PATH))
 
@@ -55,6 +55,6 @@ def settings() -> Config:
 
 
 def with_names() -> bool:
-    """Whether addresses have names: unless -n or the configuration says no."""
+    """Returns whether addresses get names: true unless -n or the configuration says otherwise."""
     context = click.get_current_context(silent=True)
     return settings().names and not (context is not None and context.meta.get(_NO_NAMES, False))

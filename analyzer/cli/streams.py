@@ -19,7 +19,7 @@ def is_stream(word: str) -> bool:
 
 
 def find_stream(session: Session, wanted: str) -> int:
-    """The number of a stream, given by it or by its id. Raises UserError if there is none."""
+    """Returns the number of a stream, from its number or id. Raises UserError if there is none."""
     count = len(session.engine.streams)
     if wanted.isdecimal():
         if len(wanted) <= len(str(count)) and int(wanted) < count:  # int() refuses thousands of digits

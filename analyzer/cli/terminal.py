@@ -31,13 +31,13 @@ def wide_option(*names: str) -> Callable[[_Command], _Command]:
 
 
 def is_wide() -> bool:
-    """Whether the user wants all there is, whatever the width."""
+    """Returns whether the user wants whole lines, whatever the width of the terminal."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_WIDE, False))
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at what is printed."""
+    """Returns whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -49,7 +49,7 @@ def line_width() -> int | None:
 
 
 def mark() -> str:
-    """What ends a cut text: an ellipsis where stdout can print it."""
+    """Returns the end of a cut text: an ellipsis if stdout can print one."""
     try:
         ELLIPSIS.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -46,7 +46,7 @@ class BindingSourceFinder:
         return self._kinds is None or kind in self._kinds
 
     def list_constants(self) -> Iterator[NameBinding]:
-        """What no message has to tell."""
+        """Returns the bindings that hold everywhere, so that no message has to give them."""
         for dissector in self._session.engine.known.dissectors:
             yield from (each for each in defects.list_constants(dissector) if self.is_wanted(each.kind))
 
@@ -88,7 +88,7 @@ class BindingSourceFinder:
         return found
 
     def is_repeat(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
-        """Whether the same was said before, and nothing else of what it speaks of since."""
+        """Returns whether a message gives the same bindings as an earlier one, with no others in between."""
         what = dissector.name, context.code, context.version, context.role
         if what not in self._alike:
             ours = [
@@ -109,5 +109,5 @@ class BindingSourceFinder:
         return False
 
     def forget_repeats(self) -> None:
-        """Something has another name now, so what was said of it before is news when it comes again."""
+        """Forgets the repeats: a name has changed, so repeated messages count again."""
         self._seen_messages.clear()

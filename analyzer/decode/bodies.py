@@ -26,7 +26,7 @@ LOST = FieldSpec("lost", "gap")
 
 
 def decode_body(session: Analysis, row: int) -> Body:
-    """A row decoded to values, with all that is to be said of it."""
+    """Decodes a row to a Body, with all findings about the row."""
     dissector = find_dissector(session, row)
     if dissector is None:
         return raw.make_raw_body(session, row, read_message(session, row))
@@ -35,7 +35,7 @@ def decode_body(session: Analysis, row: int) -> Body:
 
 
 def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tree) -> Tree:
-    """A row as an annotated tree; lost bytes are leaves of it. make: another way to make it of the bytes."""
+    """Decodes a row to an annotated tree; lost bytes are leaves. make: decodes the bytes in another way."""
     dissector = find_dissector(session, row)
     message = read_message(session, row)
     if dissector is None:
@@ -48,18 +48,18 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tre
 
 
 def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
-    """A body with what the index knows of its row; remarks: that, where it is known already."""
+    """Adds to a Body what the index finds about its row; remarks: these findings, if known already."""
     known = list_row_findings(session, row) if remarks is None else remarks
     return body._replace(findings=(*known, *_filter_findings(session, row, body.findings)))
 
 
 def list_row_findings(session: Analysis, row: int) -> list[Finding]:
-    """What the index itself has to say of a row, as far as the input has been read."""
+    """Returns the findings about a row that the index shows, as far as the input has been read."""
     return list(row_findings.decode_findings(int(flag_row_findings(session, np.array([row]), late=session.ended)[0])))
 
 
 def flag_row_findings(session: Analysis, rows: Ints, *, late: bool) -> Ints:
-    """The same of many rows, as bits; see row_findings.remarks."""
+    """Returns the findings that the index shows about n rows, as bits (int64, n) of ROW_FINDINGS."""
     found = row_findings.flag_findings(session.rows, session.engine.streams, rows, late=late)
     left = np.flatnonzero(found & row_findings.LEFT)
     if len(left):

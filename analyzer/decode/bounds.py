@@ -39,7 +39,7 @@ class BoundsBlock(NamedTuple):
     most: Ints
 
     def find_matches(self, segment: Cells) -> Bools:
-        """Which rows of the segment are within all bounds."""
+        """Returns which rows of the segment are within all bounds (bool, n)."""
         numbers: Array = segment.take(self.columns, axis=1).view(self.kind)
         within: Bools = (numbers >= self.least) & (numbers <= self.most)
         found: Bools = np.logical_and.reduce(within, axis=1)

@@ -23,17 +23,17 @@ Undecoded = tuple[Dissector | None, bytes | Window, Context]
 
 
 def read_cell(session: Analysis, name: str, row: int) -> int | None:
-    """One integer of a 32-bit column of the index; None for null."""
+    """Returns one integer of a 32-bit column of the index; None for null."""
     return decode_null(session.rows.cell(name, row))
 
 
 def find_dissector(session: Analysis, row: int) -> Dissector | None:
-    """Who reads this row; None for raw bytes."""
+    """Returns the dissector of a row; None for raw bytes."""
     return session.engine.dissector(session.rows.cell("protocol", row))
 
 
 def read_header(session: Analysis, row: int) -> MessageHeader:
-    """What the index knows of a row."""
+    """Returns the header of a row, as the index has it."""
     cell = session.rows.cell
     role, state, scope = (
         Role(cell("role", row)),
@@ -53,12 +53,12 @@ def read_header(session: Analysis, row: int) -> MessageHeader:
 
 
 def read_context(session: Analysis, row: int) -> Context:
-    """What decoding this row needs from earlier."""
+    """Returns the context that decoding a row needs."""
     return make_context(session, *(session.rows.cell(name, row) for name in ("role", "code", "version", "extra")))
 
 
 def make_context(session: Analysis, role: int, code: int, version: int, extra: int) -> Context:
-    """The same of rows that have these cells."""
+    """Makes the context of rows that have these cells in the index."""
     return Context(
         Role(role), decode_null(code), decode_null(version), None if extra == NULL else session.engine.extras[extra]
     )
@@ -127,7 +127,7 @@ def read_contents(session: Analysis, rows: Ints) -> Sequence[bytes | Window]:
 
 
 def open_window(session: Analysis, row: int) -> Window:
-    """The bytes of a row up to the first that is lost, read when they are asked for."""
+    """Opens the bytes of a row up to the first lost one; they are read on demand."""
     first = session.rows.cell("pieces", row)
     last = first + session.rows.cell("count", row)
     at, length = (session.engine.pieces.column(name)[first:last] for name in ("at", "length"))

@@ -74,7 +74,7 @@ def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
 
 
 def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow | None:
-    """The row behind one that completes the same, if it comes before the same begins again."""
+    """Returns the row after one that has the last fragment of the same message, unless it begins again before."""
     for each in _find_same(session, _find_alike_behind(session, row), mine):
         if each.fragment.completes or each.fragment.number <= mine.number:
             return each if each.fragment.completes else None
@@ -82,7 +82,7 @@ def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow 
 
 
 class FragmentTracker:
-    """The same as before(), for rows that are asked for in their order."""
+    """Finds earlier fragments as find_before() does, for rows that come in ascending order."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
@@ -163,7 +163,7 @@ def _find_alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
 
 
 def decode_tree_with_message(session: Analysis, row: int) -> Tree:
-    """A row as decode_tree gives it, and what it completes as a source of its own."""
+    """Decodes a row to a tree, with the reassembled message as a source of its own."""
     found = find_fragment(session, row)
     if found is None:
         return decode_tree(session, row)

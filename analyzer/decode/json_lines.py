@@ -59,7 +59,7 @@ class JsonLineMatrix:
         return lines
 
     def add_text(self, text: bytes) -> None:
-        """The same in all lines."""
+        """Adds the same text to all lines."""
         self._shared.append(text)
         self.width += len(text)
 

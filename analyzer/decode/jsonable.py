@@ -59,11 +59,11 @@ class JsonWriter:
         self._looked_at = 0  # bytes of the line that no list in it makes suspicious
 
     def dumps(self, value: Any) -> bytes:
-        """One value, without a line break."""
+        """Returns one value as JSON, without a line break."""
         return self.format_line(value)[:-1]
 
     def format_line(self, value: Any) -> bytes:
-        """One value and a line break."""
+        """Returns one value as JSON with a line break."""
         self._looked_at = 0
         try:
             out = orjson.dumps(value, self._make_plain, OPTIONS)
@@ -159,7 +159,7 @@ class JsonWriter:
             return None
 
     def find_ready_text(self, table: RowTable) -> bytes | None:
-        """The same, made safe, where it is made already; else None."""
+        """Returns the JSON of a table that was made before, safe for terminals; None if there is none."""
         most = self.limits.max_items
         return (
             None if self._tables is None else self._tables.find_ready_text(table, len(table) if most is None else most)

@@ -33,7 +33,7 @@ def has_hidden_value(node: Field) -> bool:
 
 
 def find_secret_spans(tree: Tree) -> dict[int, list[Span]]:
-    """For each source that shows secrets the spans (start, end) to mask, in order."""
+    """Returns for each source with secrets the ascending spans (start, end) to mask."""
     spans: dict[int, list[Span]] = {}
     for node in _find_topmost_secrets(tree.fields):
         spans.setdefault(node.source, []).append((node.offset + node.head, node.offset + node.length))

@@ -31,7 +31,7 @@ class MultiSegmentReader:
         self.at: Ints = self._begins[np.cumsum(count) - count]
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """Rows of `width` bytes, (n, width); what lies behind the last message is anything."""
+        """Returns `width` bytes at n positions (uint8, n x width); bytes after the last message are undefined."""
         piece = np.minimum(np.searchsorted(self._ends, locations, "right"), len(self._ends) - 1)
         found = self._store.gather(self._places[piece] + locations - self._begins[piece], width)
         across = np.flatnonzero(locations + width > self._ends[piece]) if width > 1 else ()

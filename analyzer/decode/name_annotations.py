@@ -43,7 +43,7 @@ class NameAnnotation(NamedTuple):
 
 
 def make_annotation(kind: str, key: str, known: ResolvedName) -> NameAnnotation:
-    """An id with what is known of it."""
+    """Makes the annotation of an id from its resolved name."""
     return NameAnnotation(kind, key, known.name, None if known.row == EVERYWHERE else known.row)
 
 

@@ -46,7 +46,7 @@ _Id: TypeAlias = tuple[str, str] | tuple[str, str, str, int]
 
 
 class ResolvedName(NamedTuple):
-    """A name, and the row that told it, or EVERYWHERE."""
+    """A name, and the row that gave it, or EVERYWHERE."""
 
     row: int
     name: str
@@ -66,7 +66,7 @@ class NameResolver:
         }
 
     def find(self, kind: str, key: str, row: int, scope: str | None = None) -> ResolvedName | None:
-        """The name of an id at a row. None where nobody told.
+        """Returns the name of an id at a row; None if no message has given it.
 
         Of an id that is the same everywhere also the first that was told behind it; what a connection has counted is
         the last one that was called so.
@@ -81,7 +81,7 @@ class NameResolver:
         return (kind, key) if scope is None else (kind, key, scope, int(self.session.rows.cell("stream", row)))
 
     def find_first(self, kind: str, key: str) -> ResolvedName | None:
-        """The first name of an id, whenever it was told."""
+        """Returns the first name of an id, whichever row gave it."""
         names = self._known.get((kind, key))
         return None if names is None else names[0]
 
@@ -123,7 +123,7 @@ class NameResolver:
         return True
 
     def name_bindings(self, rows: Ints) -> Iterator[tuple[int, NameBinding]]:
-        """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
+        """Yields the bindings in these rows, each with its row; repeated messages are left out."""
         session = self.session
         for part in split_rows(session, rows):
             for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):

@@ -19,7 +19,7 @@ _PLACE_BITS = 44
 
 
 def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
-    """For each of `rows` (n) how many times bytes of it came again (int64, n).
+    """Returns for n rows how often bytes of them were retransmitted (int64, n).
 
     streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
     list_packets tells the same of one row.

@@ -15,7 +15,7 @@ from dissectors.wire.fast_path import NULL
 def read_payloads(
     session: Analysis, naming: TopicNamer, row: int, dissector: Dissector, body: Body, context: Context
 ) -> tuple[Payload, ...]:
-    """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
+    """Returns the payloads of a row, with names for topic ids; none if the dissector fails."""
 
     def get_request_values() -> Values | None:
         partner = session.rows.cell("partner", row)

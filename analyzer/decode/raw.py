@@ -41,7 +41,7 @@ def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
 
 
 def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: Body) -> str:
-    """How many, and what they are. body: their body."""
+    """Formats the summary line of raw bytes: their number, and what they are. body: their Body."""
     data = defects.read_whole(message)
     known, other = find_nested_info(session, row, data), foreign(data[:_PREFIX])
     texts = [finding.text for finding in body.findings[:1] if finding.code != WRONG]
@@ -51,12 +51,12 @@ def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: 
 
 
 def find_nested_info(session: Analysis, row: int, message: bytes) -> str | None:
-    """What a protocol of ours says of bytes that begin so; None where none knows them."""
+    """Returns what a protocol recognises in unframed bytes, as a line; None if none does."""
     return _ask_readers(session, row, message, lambda reader, run: reader.line(run))
 
 
 def make_raw_tree(session: Analysis, row: int, message: bytes) -> Tree:
-    """One leaf, or what a protocol makes of them."""
+    """Makes the tree of raw bytes: one leaf, or the nodes of a protocol that recognises them."""
     found = _ask_readers(session, row, message, lambda reader, run: reader.tree(run))
     if found is None:
         found = Tree([Field(_DATA, message, 0, len(message))], [Source(0, "message", message)], [])
@@ -65,7 +65,7 @@ def make_raw_tree(session: Analysis, row: int, message: bytes) -> Tree:
 
 
 def collect_raw_findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
-    """What the bodies of raw rows say, by their first bytes alone."""
+    """Returns the findings of raw rows, by their first bytes alone."""
     for row in rows[session.rows.column("protocol")[rows] == NO_PROTOCOL].tolist():
         yield from _find_foreign(session, row, read_beginning(session, row), session.rows.cell("length", row))
 

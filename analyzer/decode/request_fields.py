@@ -29,7 +29,7 @@ _NONE = -1
 
 
 class RequestFields(NamedTuple):
-    """What is known of one: the code of its operation, and values."""
+    """The fields of a request that its response repeats, and the code of its operation."""
 
     code: int | None
     values: Mapping[str, Any]
@@ -58,7 +58,7 @@ def _make_projection(
 
 
 def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[RequestFields | None]:
-    """For each of `rows`, which are `undecoded`, its request; None where nothing of it is wanted."""
+    """Returns for n `undecoded` rows the fields of their requests; None where they are not needed."""
     known: dict[int, frozenset[Path]] = {}
     for dissector, _, context in undecoded:
         if id(context) not in known:
@@ -109,12 +109,12 @@ def find_request_rows(session: Analysis, rows: Ints) -> Ints:
 
 
 def find_own_request_rows(session: Analysis, rows: Ints) -> Ints:
-    """The same, and of a request its own row."""
+    """Does the same as find_request_rows(), and returns for a request its own row."""
     found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, find_request_rows(session, rows))
     return found
 
 
 def are_short(session: Analysis, requests: Ints) -> Bools:
-    """Which requests are whole, and short enough to be read together."""
+    """Returns which requests are complete, and short enough to be read together (bool, n)."""
     found: Bools = session.rows.column("state")[requests] == State.COMPLETE
     return found & (session.rows.column("length")[requests] <= SHORT)

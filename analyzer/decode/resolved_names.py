@@ -68,7 +68,7 @@ class TopicNamer:
         return body if values is body.values else body._replace(values=values)
 
     def find_topic(self, key: str) -> str:
-        """The name of a topic's id, whichever row tells it; the id where none does."""
+        """Returns the name of a topic id, whichever row gives it; the id if none does."""
         if self._learns:
             self._resolver.learn(len(self.session.rows))
         return self._find_name(key, len(self.session.rows))

@@ -75,11 +75,11 @@ class RowReader:
         )
 
     def read_column(self, key: str, rows: Ints) -> CellColumn:
-        """One key of `rows`, of those that need no body. Raises KeyError for an unknown key."""
+        """Reads one key of `rows` that needs no body. Raises KeyError for an unknown key."""
         return KEYS[key](self, rows)
 
     def read_columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
-        """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
+        """Reads several keys of `rows`, a list of values for each. Raises KeyError for an unknown key."""
         if not BODY_KEYS.intersection(keys):
             return [KEYS[key](self, rows).values() for key in keys]
         objects = list(self.read_objects(keys, rows))
@@ -131,11 +131,11 @@ class RowReader:
             yield found
 
     def flag_findings(self, rows: Ints) -> Ints:
-        """What the index itself has to say of rows, as bits; see row_findings."""
+        """Returns the findings that the index shows about rows, as bits; see row_findings."""
         return flag_row_findings(self.session, rows, late=self.hindsight and self.session.ended)
 
     def take_cells(self, name: str, rows: Ints) -> Array:
-        """One column of the index."""
+        """Returns the cells of one index column in n rows."""
         column = self._index.column(name)
         return column[self._run] if rows is self._latest else column[rows]
 
@@ -145,7 +145,7 @@ class RowReader:
         return self._latest
 
     def read_integers(self, name: str, rows: Ints) -> IntegerColumn:
-        """The same as numbers that may be null."""
+        """Returns the cells of one index column as integers that may be null."""
         return make_nullable(self.take_cells(name, rows))
 
     def read_names(self, name: str, rows: Ints) -> TextColumn:
@@ -192,7 +192,7 @@ class RowReader:
         return ScopedColumn(self.read_names("scope", rows), scoped, signed, unsigned)
 
     def read_clients(self, rows: Ints) -> TextColumn:
-        """How clients call themselves; while streaming, not what only the answer of a row told."""
+        """Returns the client names; while streaming, without names that only a later answer gives."""
         named = self.read_names("client", rows)
         if not self.streaming:
             return named
@@ -241,7 +241,7 @@ def make_error(body: Body) -> dict[str, Any] | None:
 
 
 def make_findings(body: Body) -> list[dict[str, str]]:
-    """What there is to say of a message."""
+    """Makes the findings of a message for output."""
     return [make_finding(finding) for finding in body.findings] if body.findings else []
 
 
@@ -251,7 +251,7 @@ def make_finding(finding: Finding) -> dict[str, str]:
 
 
 def make_nullable(numbers: Array) -> IntegerColumn:
-    """A column of numbers that are null where it is NULL or NULL64."""
+    """Makes a column of numbers that are null where a cell is NULL or NULL64."""
     return IntegerColumn(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
 
 
@@ -296,7 +296,7 @@ ROW_KEYS: Sequence[str] = (
 
 
 def list_keys() -> Iterable[str]:
-    """All keys that -e takes."""
+    """Returns all keys that -e accepts."""
     return (*ROW_KEYS, *ALIASES, "fields")
 
 

@@ -89,21 +89,21 @@ class TemplateGroup(NamedTuple):
 
 @dataclass(slots=True)
 class MessageTemplates:
-    """What is known of messages of one operation, version and direction. `poor`: shapes that were worth nothing."""
+    """The templates for one operation, version and direction. `poor`: how many were of no use."""
 
     templates: list[Template] = field(default_factory=list)
     poor: int = 0
 
 
 class TemplateCache:
-    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_TEMPLATES counts."""
+    """The templates found so far, by kinds of messages; `count`: their cost, as MOST_TEMPLATES limits it."""
 
     def __init__(self) -> None:
         self.kinds: OrderedDict[Hashable, MessageTemplates] = OrderedDict()
         self.count = 0
 
     def find_or_add(self, key: Hashable) -> MessageTemplates:
-        """What is known of a kind."""
+        """Returns the templates of a kind of messages; makes an empty entry if needed."""
         kind = self.kinds.setdefault(key, MessageTemplates())
         self.kinds.move_to_end(key)
         return kind

@@ -34,7 +34,7 @@ class MarkingWriter(JsonWriter):
         return json.dumps(value) if text is None else escape_json(text)
 
     def dumps(self, value: Any) -> bytes:
-        """One value, without a line break; not made safe for terminals, for marks are not."""
+        """Returns one value as JSON without a line break; it may contain marks, so it is not escaped."""
         out = orjson.dumps(value, self._make_plain, OPTIONS)
         if len(out) > self._suspicious and self._has_long_list(value):
             raise TypeError("a list is too long")

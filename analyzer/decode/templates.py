@@ -107,7 +107,7 @@ class ConcatenatedMessages:
         self._bytes = np.frombuffer(self._data, np.uint8)
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """The bytes at n locations as rows (n, width); those behind the last message may be anything."""
+        """Returns `width` bytes at n positions (n, width); bytes after the last message are undefined."""
         # What lies behind the last message is anything.
         found: Cells = self._bytes.take(locations[:, None] + np.arange(width), mode="clip")
         return found
@@ -119,7 +119,7 @@ class ConcatenatedMessages:
 
 
 class TemplateBreak(NamedTuple):
-    """What has no constant width, and where it lies in the shape's message."""
+    """A part of variable width, and its place in the template's message."""
 
     begin: int
     end: int
@@ -127,7 +127,7 @@ class TemplateBreak(NamedTuple):
 
 
 class Template:
-    """A shape whose holes have all been asked for what they will be, and the texts of its messages."""
+    """The text of one message with symbolic values, ready to be filled in for many messages."""
 
     def __init__(self, shape: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
         self.shape, self.texts = shape, texts
@@ -308,7 +308,7 @@ class TemplateMatch:
             )
 
     def list_nested(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
-        """What has a value of its own, with its content in each message, and what reading it needs to know."""
+        """Yields each nested value, its bytes in each message, and the numbers that decoding needs."""
         for nested in self.template.shape.stretches:
             if type(nested) is NestedValue and not nested.settled:
                 contents = self._store.read_many(
@@ -346,12 +346,12 @@ class TemplateMatch:
         return found
 
     def find_position(self, at: int) -> Ints:
-        """Where in each message a place of the shape's is."""
+        """Returns where a place of the template is in each message."""
         segment, inside = self.template.locate(at)
         return self.anchors[segment] + inside
 
     def read_number(self, term: Term | DerivedInteger) -> Ints:
-        """An integer of each message."""
+        """Reads an integer of each message."""
         if isinstance(term, DerivedInteger):
             return np.array([term.function(value) for value in self._list_values(term.nested)], np.int64)
         found = self._numbers.get(term)
@@ -405,7 +405,7 @@ class TemplateMatch:
         return content
 
     def make_parts(self, slot: str) -> list[bytes | Cells]:
-        """The text of a slot of each message; SPLICE stands where the next of `splices` belongs."""
+        """Returns the text of a slot for each message; SPLICE marks places for `splices`."""
         if not self._written:
             self._write_integers()
         return [part if type(part) is bytes else self._make_cells(part) for part in self.template.texts[slot]]

@@ -29,7 +29,7 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def safe_name(text: str) -> str:
-    """A name that says `text` as far as it can: never empty, never with a dot or a dash in front."""
+    """Makes a file name that resembles `text`: never empty, never with a dot or dash in front."""
     name = _OTHER.sub("_", text[: LONGEST * 4])[:LONGEST].rstrip(".")
     if not name or name[0] in ".-" or _DEVICES.fullmatch(name):
         name = f"_{name[: LONGEST - 1]}"
@@ -43,7 +43,7 @@ class FileNames:
         self._used: dict[str, int] = {}
 
     def new(self, text: str) -> str:
-        """`safe_name(text)`, numbered from the second of a name on: `name~2`."""
+        """Returns `safe_name(text)`; a name that was used before gets a number, as `name~2`."""
         stem = safe_name(text)
         key = stem.casefold()
         count = self._used[key] = self._used.get(key, 0) + 1
@@ -66,7 +66,7 @@ class Folder:
         self._writer = JsonWriter(Limits(None, None))
 
     def add(self, text: str, suffix: str, data: bytes, about: Mapping[str, Any], group: Hashable = None) -> None:
-        """A file with `data`, called by `text` as far as that is safe. Raises UserError.
+        """Adds a file with `data`; its name resembles `text`. Raises UserError.
 
         group: what follows one another with the same text and group has the same name and differs by suffix.
         """
@@ -90,7 +90,7 @@ class Folder:
 
 @contextmanager
 def create_filled_folder(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
-    """A new folder with its index; it gets its name when the block is left without an exception. Raises UserError."""
+    """Creates a folder with an index; it gets its name at the end of the block. Raises UserError."""
     with create_folder(path, force=force) as hidden:
         try:
             index = open(os.path.join(hidden, INDEX), "xb")  # noqa: SIM115

@@ -37,12 +37,12 @@ TOGETHER = 98_304
 
 
 def ignore_progress(done: int | None) -> None:
-    """Nobody wants to know how far an export has come."""
+    """Ignores progress; the default where nobody watches an export."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is wanted of rows. fields: None where nobody said; tables: none for all.
+    """The options of an export. fields: None if not given; tables: empty for all.
 
     together: rows after which `watch` is told how many have been written, None where the form cannot say; the export
     ends with what it raises. config: asked for sets of columns.
@@ -192,7 +192,7 @@ def _objects(request: ExportRequest, session: Session, rows: Ints) -> str:
 
 
 def write_bytes(data: bytes, path: str, *, force: bool = False) -> None:
-    """Bytes of one field, or any others, as a new file. Raises UserError."""
+    """Writes bytes, such as those of a field, to a new file. Raises UserError."""
     with create_file(path, force=force) as output:
         output.write(data)
 
@@ -233,7 +233,7 @@ FORMS: Mapping[str, ExportFormat] = {
 
 
 def warning(form: ExportFormat) -> str | None:
-    """What must be said before something is written that cannot be masked; None where nothing must."""
+    """Returns the warning to print before output that cannot be masked, or None."""
     if form.bare is None:
         return None
     return f"Passwords and tokens are not masked in {form.bare}. Check the output before you share it."

@@ -24,13 +24,13 @@ from dissectors.wire.fast_path import NULL
 
 
 def with_partners(session: Session, rows: Ints) -> Ints:
-    """Rows, and the other halves of their exchanges, rising."""
+    """Returns rows and the other halves of their exchanges, in ascending order."""
     partners = session.rows.column("partner")[rows].astype(np.int64)
     return np.unique(np.concatenate((rows, partners[partners != NULL])))
 
 
 def packets_of_streams(session: Session, rows: Ints) -> Bools:
-    """Whether the packet of each number (from 0, which is none) belongs to a connection of `rows`."""
+    """Returns for each packet number (0 is unused) whether it belongs to a connection of `rows`."""
     wanted = np.zeros(session.packets.counts.packets + 1, bool)
     streams = np.zeros(len(session.engine.streams), bool)
     streams[session.rows.column("stream")[rows]] = True
@@ -40,7 +40,7 @@ def packets_of_streams(session: Session, rows: Ints) -> Bools:
 
 
 def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Bools:
-    """Whether the packet of each number (from 0, which is none) is wanted for `rows`, in a session that was loaded.
+    """Returns for each packet number (0 is unused) whether `rows` need the packet.
 
     handshakes: also SYN, SYN-ACK and the ACK that follows, FIN and RST of the rows' streams, and the first message of
     either side, for behind a handshake and a gap nobody could tell the protocol.

@@ -31,7 +31,7 @@ _KNOWN = frozenset({"kafka"})
 
 
 def write(session: Analysis, rows: Ints, output: Output, *, begins: bool) -> None:
-    """Writes all messages, in the order of rows; they begin the file, or go on with it. Raises UserError."""
+    """Writes all messages, in the order of rows; `begins`: they are the first of the file. Raises UserError."""
     if begins:
         output.write(encode_header([InterfaceDescription("messages", LINK)]))
     for part in split_rows(session, rows):

@@ -16,13 +16,13 @@ KEYS = ("number", "id", "protocol", "operation", "role")
 
 
 def write(session: Analysis, rows: Ints, output: Output) -> None:
-    """All in one, in the order of rows. Raises UserError."""
+    """Writes the bytes of all messages to one file, in the order of rows. Raises UserError."""
     for part in split_rows(session, rows):
         output.writelines(read_messages(session, part))
 
 
 def write_each(session: Analysis, rows: Ints, folder: Folder) -> None:
-    """A file for each, `000123-Fetch-response.bin`. Raises UserError."""
+    """Writes one file for each message, such as `000123-Fetch-response.bin`. Raises UserError."""
     for part in split_rows(session, rows):
         for (number, key, protocol, operation, role), message in zip(
             zip(*RowReader(session).read_columns(KEYS, part), strict=True), read_messages(session, part), strict=True

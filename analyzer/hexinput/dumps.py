@@ -25,7 +25,7 @@ _LARGEST = 64 << 20
 
 
 def read_dumps(text: str) -> list[bytes] | None:
-    """One entry for each dump in `text`, or None when its lines are not those of a dump."""
+    """Returns one entry for each dump in `text`; None if its lines are not those of a dump."""
     sections = _split_sections(text)
     if sections is None:
         return None

@@ -13,12 +13,12 @@ __all__ = ["HexError", "parse_dumps", "parse_hex", "strip_ip"]
 
 
 def parse_hex(text: str) -> bytes:
-    """The bytes that `text` writes down; several dumps are joined. Raises HexError at the first bad character."""
+    """Parses hex to bytes; several dumps are joined. Raises HexError at the first bad character."""
     return b"".join(parse_dumps(text))
 
 
 def parse_dumps(text: str) -> list[bytes]:
-    """As parse_hex, with each dump (a packet of `tcpdump -X`, a frame of `tshark -x`) by itself."""
+    """Parses hex as parse_hex() does, but returns each dump by itself, such as a packet of `tcpdump -X`."""
     bare = _parse_bare(text)
     if bare:
         return [bare]
@@ -50,7 +50,7 @@ _TCP = 6
 
 
 def strip_ip(data: bytes) -> bytes:
-    """The TCP payload, when `data` is exactly one IPv4 or IPv6 packet with TCP in it; otherwise `data` itself.
+    """Returns the TCP payload if `data` is exactly one IP packet with TCP; otherwise `data`.
 
     An Ethernet header before it (`tcpdump -XX`, `tshark -x`) goes too. Lengths must fit exactly, but for the padding of
     short Ethernet frames, so that no message of another protocol is taken for a packet.

@@ -14,7 +14,7 @@ GROUP = re.compile(r"[ \t]*([0-9A-Fa-f]+)(?=[ \t]|$)")
 
 @dataclass(slots=True)
 class DumpLine:
-    """A line of a dump behind its offset. `words`: hexdump's groups of two bytes, the second byte first."""
+    """A line of a dump behind its offset. `words`: groups of two bytes as hexdump prints them, second byte first."""
 
     number: int
     offset: str
@@ -32,11 +32,11 @@ class DumpLine:
             at = group.end(1)
 
     def make_error(self, position: int, why: str) -> HexError:
-        """The error for the character at `position` of `rest`."""
+        """Makes the error for the character at `position` of the line."""
         return HexError(f"line {self.number}, column {self.column + position + 1}: {why}")
 
     def read_first(self, count: int) -> bytes | None:
-        """Exactly `count` bytes, if they end where a column of text may begin (or in hexdump's padded last word)."""
+        """Reads exactly `count` bytes, if they end where the column of text may begin."""
         digits, end = "", 0
         for group, _, group_end in self.groups:
             digits, end = digits + group, group_end
@@ -48,7 +48,7 @@ class DumpLine:
         return data if measure_gap(after) >= 2 or not after.strip() or _is_text_of(after, data) else None
 
     def read_best(self, width: int | None) -> bytes:
-        """The bytes of a line that no other line measures."""
+        """Reads the bytes of a line whose length no other line shows."""
         found = self._read_before_text(least=2)
         if found is not None:
             return found
@@ -83,7 +83,7 @@ class DumpLine:
 
 
 def measure_gap(text: str) -> int:
-    """The width of the white space at its beginning."""
+    """Returns the width of the white space at the beginning of a text."""
     return len(text.expandtabs()) - len(text.expandtabs().lstrip())
 
 

@@ -32,7 +32,7 @@ class PastedMessage(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """Whose message it is, as far as its bytes tell, how sure that is (0 to 100), and whether that is enough."""
+    """The dissector that the bytes suggest, a score from 0 to 100, and whether that is enough."""
 
     dissector: Dissector
     confidence: int
@@ -40,7 +40,7 @@ class Recognition(NamedTuple):
 
 
 def recognise_among(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognition:
-    """The dissector that is surest of these bytes; the first of those that are equally sure."""
+    """Returns the dissector that is surest of these bytes; the first one of equals."""
     return _confirm_recognition(_find_surest(data, dissectors, response_told), data)
 
 
@@ -52,7 +52,7 @@ def _find_surest(data: bytes, dissectors: Iterable[Dissector], response_told: bo
 
 
 def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
-    """The same among all dissectors there are; those that can't be surer than the first are not imported."""
+    """Recognises bytes among all dissectors; imports only those that can be surer than the first."""
     first, *others = registry.names()
     found = _find_surest(data, (registry.by_name(first),), response_told)
     if found.confidence >= registry.CERTAIN:
@@ -73,7 +73,7 @@ class MessageBytes(NamedTuple):
 
 
 class PastedBytes:
-    """A Window (dissectors.api) on pasted bytes from `begin` on: no more will come."""
+    """A Window on pasted bytes from `begin`; no more bytes will come."""
 
     __slots__ = ("begin", "data")
 
@@ -84,12 +84,12 @@ class PastedBytes:
         return len(self.data) - self.begin
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where there are no more."""
+        """Returns `length` bytes from `offset`, fewer at the end."""
         return self.data[self.begin + offset : self.begin + offset + length]
 
 
 def cut_messages(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[MessageBytes]:
-    """The messages that stand back to back; what follows an impossible length is left in one piece."""
+    """Cuts messages that follow each other; bytes after an impossible length stay in one piece."""
     at, framer = 0, dissector.make_framer(from_client is not False, True)
     while at < len(data):
         length = None if framer is None else framer.length(PastedBytes(data, at), True)
@@ -111,7 +111,7 @@ def _read_prefixed_length(data: bytes, at: int, framing: LengthPrefixed | None) 
 def decode_by_looks(
     dissector: Dissector, messages: Iterator[MessageBytes], from_client: bool | None
 ) -> Iterator[PastedMessage]:
-    """Each message by itself: a request or a response by what it looks like, or as told."""
+    """Makes each message a request or a response, by its bytes or as the user says."""
     for message in messages:
         client = from_client
         if client is None:
@@ -151,7 +151,7 @@ def _is_announced_response(dissector: Dissector, data: bytes) -> bool:
 def make_responses(
     dissector: Dissector, messages: Iterator[MessageBytes], operation: str, code: int | None, version: int | None
 ) -> Iterator[PastedMessage]:
-    """Each message as a response to the operation that the user names; one without a number is known by its bytes."""
+    """Makes each message a response to the operation that the user names."""
     for message in messages:
         header = dissector.header(message.data[: dissector.prefix], False)
         if header.role is Role.RESPONSE:

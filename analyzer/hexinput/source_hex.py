@@ -17,7 +17,7 @@ _BYTES_LITERAL = re.compile(r"\bb(?=[\"'])")
 
 
 def parse_hex_words(text: str) -> bytes:
-    """The bytes that `text` writes down; HexError at the first character that can't be part of them."""
+    """Parses hex in source code to bytes. Raises HexError at the first character that is not a part of it."""
     lines = text.split()
     if all(len(line) % 2 == 0 for line in lines) or "\n" in text.strip():
         try:

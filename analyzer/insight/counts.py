@@ -26,7 +26,7 @@ UNKNOWN = "unknown"
 
 @make_slotted
 class Count:
-    """Messages of one operation; of a whole protocol where `operation` is None and so says its list (Counts).
+    """Counts of the messages of one operation; of a whole protocol if `operation` is None.
 
     messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
     without their request. bytes: of the messages, length prefixes included.
@@ -47,7 +47,7 @@ class Count:
 
 @make_slotted
 class MessageCounts:
-    """Of all messages of an analysis: by protocol, and by protocol and operation.
+    """Counts of all messages of an analysis: by protocol, and by protocol and operation.
 
     Both lists begin with the protocol that has most messages, and within it with its most frequent operation; an
     operation is None where a message names none (raw bytes, a token, a header that was cut).
@@ -83,7 +83,7 @@ def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCou
 
 
 def count_streams(analysis: Analysis, chosen: Ints | None = None) -> int:
-    """How many connections there are, also those without a message; or how many these rows are of."""
+    """Returns the number of connections, also of those without a message, or of those that some rows belong to."""
     if chosen is None:
         return len(analysis.engine.streams)
     return int(np.count_nonzero(np.bincount(analysis.rows.column("stream")[chosen])))

@@ -48,7 +48,7 @@ class DelayRow(OpenRow):
 
 
 class DelayReport(Report[DelayRow]):
-    """Where time goes."""
+    """Reports where the time of slow exchanges goes."""
 
     name = "delays"
     about = "each operation of a connection: whether its slowest exchange waited for the network or for the server"
@@ -58,17 +58,17 @@ class DelayReport(Report[DelayRow]):
 
     @classmethod
     def rank(cls, entry: ReportRow) -> tuple[int, int]:
-        """The worst first, as they are listed."""
+        """Returns the same key for all rows, so that they keep the order of list_delays()."""
         return 0, 0
 
     @classmethod
     def describe(cls, entry: ReportRow, row: int) -> str:
-        """Where the time of the exchange went."""
+        """Describes in one line where the time of the exchange went."""
         return str(cls.cells(entry)["told"])
 
 
 def list_delays(session: Analysis, rows: range) -> Iterator[ReportRow]:
-    """The rows of the report, the worst first."""
+    """Returns the rows of the report, the slowest first."""
     delays = divide_exchanges(session, rows)
     stream, side, operation = (
         session.rows.column(name)[delays.request].astype(np.int64) for name in ("stream", "side", "operation")
@@ -84,7 +84,7 @@ def list_delays(session: Analysis, rows: range) -> Iterator[ReportRow]:
 
 
 def explain_delay(session: Analysis, row: int, around: int) -> ReportRow | None:
-    """The row of one message's exchange; None where neither lost packets nor windows nor other requests took time."""
+    """Returns the row of one message's exchange; None if nothing explains its delay."""
     partner = session.rows.cell("partner", row)
     request = min(row, partner) if partner >= session.rows.first else -1
     if request < 0:

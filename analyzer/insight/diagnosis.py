@@ -36,7 +36,7 @@ ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
 
 
 class LocatedFinding(NamedTuple):
-    """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any.
+    """A finding with its `row` and `stream`; None where it belongs to none, as that of a file.
 
     error: the name of the error that its message reports, where the finding is about that error.
     """
@@ -48,7 +48,7 @@ class LocatedFinding(NamedTuple):
 
 
 def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
-    """All findings of a loaded session: those of rows in their order, then those of files and streams.
+    """Yields all findings of a loaded session: those of rows in their order, then those of files and streams.
 
     looked: told from time to time how many rows have been looked at.
     """
@@ -80,7 +80,7 @@ def diagnose_rows(
     looked: Callable[[int], None] = lambda rows: None,
     part_limits: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
 ) -> Iterator[LocatedFinding]:
-    """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
+    """Yields the findings of the first `count` rows, in the order of the rows; more rows may still come.
 
     Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
 

@@ -16,7 +16,7 @@ from dissectors.correlator import ConnectionEnd
 
 
 class End(NamedTuple):
-    """One of them. at: the row before which it is heard, or the one behind all; last: the connection's last row."""
+    """The end of a connection. at: the row before which reports hear of it; last: the connection's last row."""
 
     at: int
     last: int
@@ -24,7 +24,7 @@ class End(NamedTuple):
 
 
 def endings(session: Analysis, rows: range) -> list[End]:
-    """The connections of some rows that were closed, in the order in which that is heard.
+    """Returns the ends of the connections of some rows, in the order in which reports hear of them.
 
     One that has more rows behind them is still open as far as these tell: what it ended with may be in the others.
     """
@@ -47,7 +47,7 @@ def endings(session: Analysis, rows: range) -> list[End]:
 
 
 def still_open(session: Analysis) -> list[tuple[int, int]]:
-    """The connections that nobody has ended, each with its last row, in the order of these rows."""
+    """Returns the connections that have not ended, each with its last row, in the order of these rows."""
     streams = session.engine.streams
     last = np.full(len(streams), -1, np.int64)
     rows = np.arange(session.rows.first, len(session.rows))

@@ -47,7 +47,7 @@ class Events:
         self._answers = answers
 
     def places(self, rows: Ints) -> Iterator[Place]:
-        """What the index knows of some of them."""
+        """Returns what the index has of some rows, for event()."""
         columns = (self._session.rows.column(name)[rows].tolist() for name in _PLACE)
         return zip(*columns, self.losses[rows - self._rows.start].tolist(), strict=True)
 
@@ -60,7 +60,7 @@ class Events:
         values: Mapping[str, Any],
         error: tuple[int, str] | None,
     ) -> MessageEvent:
-        """The event of a row, by its place and what was read of it."""
+        """Returns the MessageEvent of a row, with the values that were read from its body."""
         stream, time, side, operation, correlation, scope, client, partner, size, lost = place
         texts = self._session.engine.names.texts
         return MessageEvent(
@@ -71,7 +71,7 @@ class Events:
         )  # fmt: skip
 
     def end(self, end: ConnectionEnd, last: int) -> ConnectionEnd:
-        """The end of a connection whose last row is `last`, with what is known of it there."""
+        """Returns the end of a connection as an event; `last` is the connection's last row."""
         return end._replace(losses=int(self.losses[last - self._rows.start]), ends=self.ends)
 
     def _ends(self, stream: int) -> tuple[str, str]:
@@ -92,14 +92,14 @@ _Correlator = TypeVar("_Correlator", bound=Correlator[Any])
 
 
 class Wanting(NamedTuple, Generic[_Correlator]):
-    """Who wants messages of a kind: what handles them, with its correlator, and the fields that they look at."""
+    """A subscription to one kind of messages: the handlers with their correlators, and the fields that they need."""
 
     handlers: Sequence[tuple[_Correlator, Callable[[MessageEvent], None]]]
     paths: frozenset[Path]
 
 
 class Dispatch(Generic[_Correlator]):
-    """The correlators of one reading. failed: takes one that fails, and with what; True: it shall hear nothing more."""
+    """Passes events to the correlators of one reading. failed: called if one fails; True excludes it from now on."""
 
     def __init__(self, correlators: Sequence[_Correlator], failed: Callable[[_Correlator, Exception], bool]) -> None:
         self.correlators = correlators
@@ -108,7 +108,7 @@ class Dispatch(Generic[_Correlator]):
         self._wanting: dict[MessageKind, Wanting[_Correlator]] = {}
 
     def wanting(self, what: MessageKind) -> Wanting[_Correlator]:
-        """The correlators that want messages of a kind, and the fields that they read."""
+        """Returns the subscription to a kind of messages."""
         found = self._wanting.get(what)
         if found is None:
             mine = [(each, each.on[what]) for each in self.correlators if what in each.on]
@@ -118,7 +118,7 @@ class Dispatch(Generic[_Correlator]):
         return found
 
     def receive(self, wanting: Wanting[_Correlator], event: MessageEvent) -> None:
-        """A message for those who want it."""
+        """Passes a message to the correlators that subscribed to its kind."""
         for correlator, handle in wanting.handlers:
             if self._silent and correlator in self._silent:
                 continue
@@ -128,7 +128,7 @@ class Dispatch(Generic[_Correlator]):
                 self._fail(correlator, error)
 
     def call(self, ask: Callable[[_Correlator], object]) -> None:
-        """Something that all of them hear."""
+        """Calls a method of all correlators."""
         for correlator in self.correlators:
             if correlator not in self._silent:
                 try:
@@ -142,7 +142,7 @@ class Dispatch(Generic[_Correlator]):
 
 
 def last_answers(session: Analysis, rows: range) -> dict[int, int]:
-    """Of requests that are answered more than once the row of the last answer, by the row of the request."""
+    """Returns the row of the last answer to each request that has several answers, by the row of the request."""
     partner, role = (session.rows.column(name)[rows.start : rows.stop] for name in ("partner", "role"))
     answers = np.flatnonzero((role == Role.RESPONSE) & (partner >= rows.start))
     request_rows = partner[answers].astype(np.int64)
@@ -151,7 +151,7 @@ def last_answers(session: Analysis, rows: range) -> dict[int, int]:
 
 
 def losses(session: Analysis, part: range) -> Ints:
-    """For each of some rows how often bytes of its connection were missing up to it: lost, or not framed."""
+    """Returns for n rows how often bytes of their connection were lost, or not framed, before them."""
     table, rows, count = session.rows, slice(part.start, part.stop), len(part)
     stream, side, offset, length = (table.column(name)[rows].astype(np.int64) for name in _FRAMED)
     whole = (table.column("state")[rows] != State.PARTIAL) & (table.column("role")[rows] != Role.RAW)

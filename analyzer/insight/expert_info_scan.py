@@ -42,7 +42,7 @@ _FINDINGS, _EVENTS = "said", "seen"
 
 
 class About(NamedTuple):
-    """A row with something to say, or that is watched. seen: at least the fields that are; None for other rows."""
+    """A row with expert info, or that a check watches. seen: at least the fields that the check needs; else None."""
 
     row: int
     dissector: Dissector | None
@@ -71,7 +71,7 @@ class _ScannedRow(NamedTuple):
 
 
 class ScannedRows(NamedTuple):
-    """What a scan has found, for `read_rows`."""
+    """The result of scan_rows(), which read_rows() needs."""
 
     groups: list[_ScannedGroup]
     single: list[_ScannedRow]
@@ -99,7 +99,7 @@ class ExpertInfoScan:
         return ScannedRows(groups, list(self._scan_single(rows, np.flatnonzero(left))))
 
     def read_rows(self, rows: Ints, scanned: ScannedRows) -> Iterator[About]:
-        """Those of `rows`, in order, of which there is anything to say. scanned: what scan_rows has found of them."""
+        """Yields those of `rows`, in order, that have expert info. scanned: the result of scan_rows() for them."""
         known: list[About | None] = [None] * len(rows)
         for group in scanned.groups:
             for place, about in zip(group.places.tolist(), self._read_group(group, rows), strict=True):

@@ -47,7 +47,7 @@ class FigureTests:
         self._candidates: list[Difference] = []
 
     def compare_traffic(self) -> None:
-        """The rates of all messages and of connections, and what the network did to these."""
+        """Compares the rates of all messages and connections, and network faults of the connections."""
         before, after = self._before, self._after
         self._test_rate("rate", EVERYTHING, before.total.messages, after.total.messages)
         one, other = before.network, after.network
@@ -63,7 +63,7 @@ class FigureTests:
         )
 
     def compare_operation(self, key: OperationKey, one: OperationProfile | None, other: OperationProfile) -> None:
-        """Errors of an operation, and what else can be compared where both have it."""
+        """Compares the errors of an operation, and its other figures if both captures have it."""
         asked, answered = (0, 0) if one is None else (one.figures.requests, one.figures.answers)
         for error, count in other.errors.items():
             known = 0 if one is None else one.errors.get(error, 0)
@@ -83,7 +83,7 @@ class FigureTests:
             self._test_rate("rate", key, one.figures.messages, other.figures.messages)
 
     def list_differences(self) -> Iterator[Difference]:
-        """Those that matter and are no chance."""
+        """Returns the differences that are large enough and not explained by chance."""
         for each in self._candidates:
             changes = [_correct(change, self._count) for change in each.changes]
             sure = [change for change in changes if change.significance is not None and change.significance < CHANCE]

@@ -31,7 +31,7 @@ FLAGS = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (0x08, "PSH"), (ACK, "ACK"), 
 
 @make_slotted
 class Tcp:
-    """What TCP says of a frame. head: bytes before the payload; payload: those of it that were captured."""
+    """The TCP header of a frame. head: bytes before the payload; payload: the captured bytes of it."""
 
     seq: int
     ack: int
@@ -41,7 +41,7 @@ class Tcp:
 
     @property
     def names(self) -> str:
-        """The names of the TCP flags that are set, as `PSH ACK`."""
+        """The names of the TCP flags that are set, such as `PSH ACK` (RFC 9293)."""
         return " ".join(name for bit, name in FLAGS if self.flags & bit)
 
 
@@ -70,7 +70,7 @@ class CapturedFrame:
 
 @make_slotted
 class LostBytes:
-    """Bytes of a message that no packet of the capture brought; cut: the capture kept only the packet's beginning."""
+    """Bytes of a message that no packet of the capture has; cut: the capture truncated the packet."""
 
     offset: int
     length: int
@@ -78,7 +78,7 @@ class LostBytes:
 
 
 def frames_of(session: Session, row: int) -> list[CapturedFrame]:
-    """The frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
+    """Returns the frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
     brought = list_packets(session, row)
     numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
     records = _records(session, numbers)
@@ -105,7 +105,7 @@ def frames_of(session: Session, row: int) -> list[CapturedFrame]:
 
 
 def find_lost_bytes(session: Session, row: int) -> list[LostBytes]:
-    """What the capture lacks of a row."""
+    """Returns the bytes of a row's message that the capture lacks."""
     offset, found = 0, []
     for at, length, _ in list_pieces(session, row):
         if at < 0:
@@ -117,7 +117,7 @@ def find_lost_bytes(session: Session, row: int) -> list[LostBytes]:
 def frame_bytes(
     session: Session, row: int, frame: CapturedFrame, rows: int, *, show_secrets: bool
 ) -> tuple[bytes, list[Span]]:
-    """The bytes of a frame of a row, and the spans of them to hide; `rows` messages are known.
+    """Returns the bytes of a frame, and the spans of them to hide; `rows` messages are known.
 
     Without knowing where its payload belongs all of it is hidden.
     """

@@ -53,11 +53,11 @@ class Grouping:
         self._reported, self._intervals = reported, intervals
 
     def in_intervals(self, intervals: Intervals) -> Grouping:
-        """The same over other intervals."""
+        """Returns this grouping with other intervals of time."""
         return Grouping(self._reader, self._rows, self._reported, intervals, self._looked)
 
     def group_by(self, names: Sequence[str]) -> RowGroups:
-        """The rows by each combination of these; labels are tuples. Raises UserError for a name that is none."""
+        """Groups the rows by each combination of names; labels are tuples. Raises UserError for an unknown name."""
         groups = [self._single(name) for name in names]
         first, *rest = groups
         found = RowGroups(first.places, first.keys, [(label,) for label in first.labels])
@@ -131,7 +131,7 @@ class _Labels:
 
 
 def field_of(name: str) -> FieldPath:
-    """The field by which messages are grouped. Raises UserError."""
+    """Returns the field by which messages are grouped. Raises UserError."""
     try:
         field = find_field(name)
     except UnknownField as error:

@@ -29,7 +29,7 @@ EXAMPLES = 4
 
 
 class Incident(NamedTuple):
-    """over_time, operations: statistics by these. latencies: answers in each bucket of percentiles.ROUND.
+    """The figures of one capture that a report about an incident needs.
 
     reports: by name, those that have rows. defects: findings about reports that failed.
     """
@@ -44,7 +44,7 @@ class Incident(NamedTuple):
 
 
 def gather_incident(session: Session, looked: Callable[[str, int], None] = lambda what, rows: None) -> Incident:
-    """Of a loaded session. looked: told from time to time how many rows have been looked at, and for what."""
+    """Computes the Incident of a loaded session. looked: called with the number of rows examined so far."""
     study = Study(RowReader(session), looked=lambda done, total: looked("messages examined", done))
     grouped = study.group_rows(("protocol", "operation"))
     histogram: Ints = study.latencies(grouped, ROUND).sum(axis=0)

@@ -25,13 +25,13 @@ LENGTHS = (*_SMALL, *(seconds * SECOND for seconds in _LARGE))
 
 @make_slotted
 class Intervals:
-    """A row of intervals, each `length` ns long."""
+    """Consecutive intervals of time, each `length` ns long."""
 
     length: int
 
     @classmethod
     def fitting(cls, first: int, last: int, most: int = MOST) -> Intervals:
-        """The shortest usual ones of which at most `most` reach from one time to another."""
+        """Chooses the shortest usual length of which `most` intervals span the time between two times (ns)."""
         for length in LENGTHS:
             if last // length - first // length < most:
                 return cls(length)
@@ -39,7 +39,7 @@ class Intervals:
         return cls(day * -(-(last // day - first // day + 1) // (most - 1)))
 
     def number_times(self, times: Ints) -> tuple[Ints, list[int]]:
-        """For each time the number of its interval, from 0 for the first, and when each interval begins (ns)."""
+        """Returns the interval of each time, numbered from 0, and the begin of each interval (ns)."""
         if not len(times):
             return np.zeros(0, np.int64), []
         numbers = times // self.length

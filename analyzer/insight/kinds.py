@@ -12,7 +12,7 @@ from dissectors.finding import Finding, Severity
 
 
 class FindingKind(NamedTuple):
-    """What findings are counted together by; of errors in answers, which error it is of which operation.
+    """Findings that are counted together; those of errors in answers differ by error and operation.
 
     port: of the server whose connections they are about, where they belong to connections and not to rows; else 0.
     """
@@ -24,7 +24,7 @@ class FindingKind(NamedTuple):
 
 
 def kind_of(finding: Finding, port: int = 0) -> FindingKind:
-    """The kind that a finding is of."""
+    """Returns the kind of a finding."""
     return FindingKind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "", port)
 
 
@@ -37,7 +37,7 @@ def gravest_first(counts: Mapping[FindingKind, int]) -> list[FindingKind]:
 
 
 class FindingGroup:
-    """Findings of one kind: how many; the first `shown` messages that have one, and whether there are `more`.
+    """Findings of one kind: their number, the first `shown` messages with one, and whether there are `more`.
 
     streams: the connections of those that belong to no message. examples: the first so many that read differently;
     where `most` is None, all.
@@ -61,7 +61,7 @@ class FindingGroup:
             self.examples.append(found)
 
     def add_row(self, row: int) -> None:
-        """A message that has one."""
+        """Notes that a message has a finding of this kind."""
         if row not in self.rows:
             self.more = self.more or len(self.rows) == self._shown
             self.rows += [row] * (not self.more)

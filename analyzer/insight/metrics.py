@@ -31,7 +31,7 @@ PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
 
 @make_slotted
 class Metrics:
-    """Of one group; None where nobody knows: rates without a span, errors that were not asked for, latencies of none.
+    """Figures of one group; None where they are unknown: rates without a span, errors not read, latencies of none.
 
     messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
     without their request. bytes: of the messages, length prefixes included. rate: messages a second. errors: messages
@@ -67,7 +67,7 @@ METRIC_NAMES = tuple(Metrics.__annotations__)
 
 @dataclass(frozen=True, slots=True)
 class RowMeasures:
-    """Columns of the n rows that are looked at. failed, empty: None where errors were not asked for.
+    """Columns of n rows, from which metrics are computed. failed, empty: None if errors were not read.
 
     latency: ns, of the rows that have one, else 0; timed: the places of those that do, in the order of their latencies.
     span: ns from the first to the last of the rows' times.
@@ -84,12 +84,12 @@ class RowMeasures:
 
     @property
     def span(self) -> int:
-        """The time from the first message to the last, in ns; 0 without any."""
+        """The time from the first message to the last, in ns; 0 if there is none."""
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod
     def from_rows(cls, session: Analysis, rows: Ints, reported: ErrorColumn | None) -> RowMeasures:
-        """The facts about these rows."""
+        """Reads the columns of some rows."""
         table: MessageTable = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
         alone = find_missing_partners(partner, table.column("marks")[rows])
@@ -108,7 +108,7 @@ class RowMeasures:
 
 
 def measure_groups(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
-    """The figures of the groups 0 .. size - 1.
+    """Computes the metrics of the groups 0 .. size - 1.
 
     places, keys: n entries, a row and the group that it is in; without places each row is in one. span: ns that rates
     are over; 0: nobody knows.
@@ -165,7 +165,7 @@ def _make_metrics(
 
 
 def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
-    """Of the entries that have a latency, in the order of these, the group and the latency (ns)."""
+    """Returns the group and the latency (ns) of each entry that has a latency, in the order of entries."""
     timed = facts.timed if places is None else _find_timed(facts, places)
     return keys[timed], facts.latency[timed if places is None else places[timed]]
 

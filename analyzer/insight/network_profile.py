@@ -25,7 +25,7 @@ class NetworkProfile:
 
 
 def make_network_profile(session: Analysis, rows: Ints) -> NetworkProfile:
-    """Of the connections that some rows are of."""
+    """Computes the NetworkProfile of the connections of some rows."""
     streams = np.flatnonzero(np.bincount(session.rows.column("stream")[rows])) if len(rows) else np.zeros(0, np.int64)
     found = session.engine.network.find_figures(streams)
     return NetworkProfile(

@@ -22,7 +22,7 @@ _BOTH = 0b11
 
 
 def one_way(session: Analysis) -> Bools:
-    """For each stream whether it speaks a protocol of ours, in one direction alone."""
+    """Returns for each stream whether the capture has a known protocol in one direction only."""
     streams = session.engine.streams
     sides = streams.column("sides")
     found: Bools = (sides > 0) & (sides < _BOTH) & (streams.column("protocol") != NO_PROTOCOL)
@@ -30,7 +30,7 @@ def one_way(session: Analysis) -> Bools:
 
 
 def findings(session: Analysis) -> Iterator[Finding]:
-    """One for each direction that is alone somewhere."""
+    """Yields a finding for each direction that some streams lack."""
     streams, alone = session.engine.streams, one_way(session)
     from_client = streams.column("sides") == 1 << streams.column("client").clip(0)
     for which, direction in ((from_client, "client to server"), (~from_client, "server to client")):

@@ -48,7 +48,7 @@ SUBJECTS = ("topic", "path")
 
 @make_slotted
 class OperationMetrics:
-    """Messages of one operation of a protocol; None where a message names none.
+    """Metrics of the messages of one operation of a protocol; of messages without an operation if None.
 
     over_time: messages in each interval. latencies: answers in each bucket of percentiles.EDGES.
     """
@@ -63,7 +63,7 @@ class OperationMetrics:
 
 @make_slotted
 class SubjectCounts:
-    """What messages are about: how many of `looked_at` requests, out of `of` that can say it, name each one."""
+    """How many requests name each subject, such as a topic: `looked_at` of `of` requests were read."""
 
     name: str
     looked_at: int
@@ -83,7 +83,7 @@ class Failure:
 
 @make_slotted
 class NetworkTotals:
-    """What the network did to connections; see analyzer.tcp.network. rtt_ns: the median, None where none is known.
+    """Network faults of all connections (see analyzer.tcp.network). rtt_ns: the median, or None.
 
     refused, unanswered: connections that were not opened.
     """
@@ -100,7 +100,7 @@ class NetworkTotals:
 
 @make_slotted
 class Overview:
-    """What the first screen of a capture shows.
+    """The content of the first screen about a capture.
 
     first, last: times of the first and last message (ns since 1970; None without any).
 
@@ -140,7 +140,7 @@ def overview(
     with_errors: bool = True,
     looked: Looked = lambda done, total: None,
 ) -> Overview:
-    """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
+    """Computes the Overview of a loaded session, or of some of its rows. looked: reports progress."""
     reader, connections = RowReader(session), count_streams(session, rows)
     others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)

@@ -23,7 +23,7 @@ _EXACT = 1 << 53
 
 
 def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int]) -> Ints:
-    """For each of the keys 0 .. size - 1 a row: how many values there are, the least, the percentiles, the greatest.
+    """Returns for each key 0 .. size - 1 a row: number of values, least, percentiles, greatest.
 
     keys, values: n each, the values in order. thousandths: 500 is the median. Zeros for a key without values.
     """
@@ -42,12 +42,12 @@ def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int
 
 
 def nearest_rank(ordered: Ints, thousandths: int) -> int:
-    """One percentile of values in order, of which there is at least one."""
+    """Returns one percentile, by nearest rank, of sorted values; there is at least one."""
     return int(ordered[max((len(ordered) * thousandths + 999) // 1000, 1) - 1])
 
 
 def sums(keys: Ints, values: Ints, size: int) -> list[int]:
-    """The sum of the values of each key, exactly: floats, in which bincount adds, would round what is large."""
+    """Returns the exact sum of the values of each key; bincount() adds floats and would round large sums."""
     if len(values) * max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0)))) < _EXACT:
         found: list[int] = np.bincount(keys, values, size).astype(np.int64).tolist()
         return found
@@ -75,6 +75,6 @@ at 0, 1, 2, 4, ... 512 us, 1, 2, 4, ... 512 ms, 1, 2, 4, ... s; the last one hol
 
 
 def buckets(values: Ints, edges: Ints = EDGES) -> Ints:
-    """The bucket of each value: from edges[bucket] up to the next edge; 0 also for what is less than nothing."""
+    """Returns the bucket of each value: from edges[bucket] up to the next edge; negative values are in bucket 0."""
     found: Ints = np.maximum(np.searchsorted(edges, values, "right") - 1, 0)
     return found

@@ -50,7 +50,7 @@ _Key = tuple[str, str, str, str | None, int]
 
 @make_slotted(frozen=False, eq=False)
 class Problem:
-    """What findings of a code and a subject say together.
+    """Findings of one code about one subject, told as one problem.
 
     protocol, error, subject: empty where there is none. port: of the server, where it belongs to connections and not
     to messages. rows: the first messages that show it, rising; last: the last one. streams: the connections of those
@@ -78,7 +78,7 @@ class Problem:
 
     @property
     def first(self) -> int | None:
-        """The row of the first message that shows it; None where no message does."""
+        """The row of the first message that shows the problem; None if no message does."""
         return self.rows[0] if self.rows else None
 
     def add(self, found: LocatedFinding, examples: int = 1) -> None:
@@ -189,7 +189,7 @@ def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def as_sentence(text: str) -> str:
-    """A text that begins with a capital and ends with a full stop."""
+    """Returns a text with a capital at its beginning and a full stop at its end."""
     text = text.strip()
     shown = text[:1].upper() + text[1:] if text[:1].islower() and not _is_name(text) else text
     return shown if shown.endswith((".", "!", "?", "...")) else f"{shown}."
@@ -202,7 +202,7 @@ def _is_name(text: str) -> bool:
 
 
 def join_names(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """`a, b and 3 more`."""
+    """Joins names for people: `a, b and 3 more`."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"

@@ -42,7 +42,7 @@ OperationKey: TypeAlias = tuple[str, str | None]
 
 @make_slotted
 class OperationProfile:
-    """Messages of one operation.
+    """Figures of the messages of one operation, for comparisons.
 
     versions: requests by version. latencies (ns), request_sizes, response_sizes (bytes): in order. errors: messages
     that report each of them, without those that only say that there is nothing now.
@@ -58,7 +58,7 @@ class OperationProfile:
 
 @make_slotted
 class SettingValue:
-    """Messages of the sample that have a value of a setting, and some of the clients that sent them."""
+    """The number of sampled messages with one value of a setting, and some of the clients that sent them."""
 
     messages: int
     clients: Sequence[str]
@@ -66,7 +66,7 @@ class SettingValue:
 
 @make_slotted
 class Setting:
-    """The values of a setting in `messages` of a sample; complete: these are all messages that can have one."""
+    """The values of a setting in a sample of messages; complete: the sample has all messages with the setting."""
 
     values: Mapping[str, SettingValue]
     messages: int
@@ -75,7 +75,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Messages of one or more captures. span: ns from the first message to the last.
+    """Figures of the messages of one or more captures. span: ns from the first message to the last.
 
     clients: by protocol, names of clients and how many messages belong to each. software: by protocol, the same of what
     they are. settings: by protocol and name of a field.
@@ -97,7 +97,7 @@ def make_profile(
     with_errors: bool = True,
     looked: Looked = lambda done, total: None,
 ) -> Profile:
-    """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
+    """Computes the Profile of a loaded session, or of some of its rows. looked: reports progress."""
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
     operations = dict(_profile_operations(study))
     counted = _count_clients(study)

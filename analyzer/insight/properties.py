@@ -26,7 +26,7 @@ Properties = dict[str, Any]
 
 
 def properties(session: Session, rows: int, streams: int) -> Properties:
-    """The properties of a session of which so many rows and streams are known."""
+    """Returns the properties of a session, of which `rows` rows and `streams` streams are known."""
     return {
         "files": [_file(info) for info in session.packets.files],
         "packets": _packets(session),

@@ -29,7 +29,7 @@ MOST = 20_000
 
 
 class RelatedValues(NamedTuple):
-    """`named` is of ids in the message and in its session, `contents` what that session holds.
+    """What other messages tell about a message: names of its ids, and the contents of its session.
 
     parts: what it does in stories, where these were asked for.
     """
@@ -40,7 +40,7 @@ class RelatedValues(NamedTuple):
 
 
 def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
-    """All that is known of a row; says names beside the ids in its tree."""
+    """Returns what other messages tell about a row; adds the names of ids to its tree."""
     contents = read_session_contents(session, row)
     kinds = list_kinds(session, row, tree) | ({TOPIC} if contents is not None else set())
     resolver = NameResolver(session, kinds)
@@ -50,7 +50,7 @@ def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
 
 
 def relate_by_names(resolver: NameResolver, row: int, tree: Tree, contents: SessionContents | None) -> RelatedValues:
-    """The same by what has been learned so far."""
+    """Does the same as relate_row(), with the names that are resolved so far."""
     named = {each[:2]: each for each in annotate(resolver, row, tree)}
     for topic in dict.fromkeys(each.topic for each in contents.partitions) if contents is not None else ():
         resolved = resolver.find(TOPIC, topic, row)
@@ -60,7 +60,7 @@ def relate_by_names(resolver: NameResolver, row: int, tree: Tree, contents: Sess
 
 
 def read_session_contents(session: Analysis, row: int) -> SessionContents | None:
-    """What the session of a request holds, or of the request that a response answers."""
+    """Returns the contents of the session of a request, or of the request that a response answers."""
     dissector = find_dissector(session, row)
     role = session.rows.cell("role", row)
     request = read_cell(session, "partner", row) if role == Role.RESPONSE else row

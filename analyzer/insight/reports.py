@@ -46,7 +46,7 @@ _KIND = ("protocol", "role", "code", "version", "extra")
 
 
 def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
-    """All reports by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
+    """Returns all reports by name; if two have the same name, the later one is called PROTOCOL.NAME."""
     every: dict[ReportType, str] = {}
     for dissector in dissectors:
         for report in defects.collect_or_nothing(dissector.reports):
@@ -60,12 +60,12 @@ def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
 
 
 def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
-    """Names of reports_by_name() by PROTOCOL.NAME, which means the same report in whatever capture."""
+    """Maps the names of reports_by_name() to PROTOCOL.NAME, which means the same report in every capture."""
     return {f"{report.needs}.{report.name}".removeprefix("."): name for name, report in known.items()}
 
 
 def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
-    """All reports of a session's protocols by name: those that its messages may fill, and the others."""
+    """Returns all reports of a session by name: those that its messages may fill, and the others."""
     known = reports_by_name(session.engine.known.dissectors)
     protocols = _list_protocols(session, range(session.rows.first, len(session.rows)))
     filled = {
@@ -75,7 +75,7 @@ def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, Re
 
 
 def choose_report(session: Analysis, name: str) -> str:
-    """Which report a name means here: of several protocols' of that name the only one that the messages may fill."""
+    """Returns the report that a name means: the only one of that name that the messages may fill."""
     filled, _ = list_reports(session)
     alike = [each for each in filled if each.rpartition(".")[2] == name]
     return alike[0] if len(alike) == 1 else name
@@ -89,7 +89,7 @@ def _list_protocols(session: Analysis, rows: range) -> set[str]:
 
 
 class ReportTable:
-    """The rows of one report, in the order of their first times. more: how many there are beyond MOST."""
+    """The rows of one report, in the order of their first times. more: the number of rows beyond MOST."""
 
     def __init__(self, report: ReportType) -> None:
         self.report = report
@@ -112,7 +112,7 @@ class ReportTable:
 
 
 class ReportReading:
-    """One reading of rows for some reports. rows: from the first of them to the last, all by default.
+    """Reads rows once and fills some reports. rows: from the first to the last one to read.
 
     problems: findings about reports that failed; what these would have said is missing.
     """
@@ -140,7 +140,7 @@ class ReportReading:
                     self._fail(table.report, error)
 
     def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
-        """Reads; looked: told from time to time up to which row."""
+        """Reads all rows. looked: called from time to time with the number of the row reached."""
         dispatch = self._dispatch
         ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
         end = next(ends, None)
@@ -201,7 +201,7 @@ class ReportReading:
 
 
 class ReportPart(NamedTuple):
-    """What a row of a report says of one of its messages."""
+    """What a row of a report says about one of its messages."""
 
     name: str
     report: ReportType
@@ -210,7 +210,7 @@ class ReportPart(NamedTuple):
 
 
 def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPart]:
-    """The rows of reports that a message has a part in, by what `around` rows on each side of it tell."""
+    """Returns the rows of reports that mention a message; reads `around` rows on each side of it."""
     dissector, context = find_dissector(session, row), read_context(session, row)
     if dissector is None:
         return []

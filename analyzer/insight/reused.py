@@ -26,7 +26,7 @@ _KEY = ("stream", "side", "scope", "correlation")
 
 
 def find_reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
-    """Such requests up to a row, in their order, each with the one that waits. losses: as events.losses."""
+    """Finds requests that reuse the number of a waiting request, each with that request. losses: as events.losses."""
     table, first = session.rows, session.rows.first
     protocols = table.column("protocol")[first:stop]
     known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]
@@ -50,7 +50,7 @@ def _is_lone(session: Analysis, protocol: int) -> bool:
 
 
 def findings(session: Analysis, stop: int, losses: Ints) -> Iterator[tuple[int, Finding]]:
-    """What there is to say of them."""
+    """Yields findings about requests that reuse the number of a waiting request."""
     for row, waiting in find_reused(session, stop, losses):
         number = session.rows.cell("correlation", row)
         why = "which has no answer yet: their answers may be taken for one another"

@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def compare_shares(some: int, of: int, others: int, of_others: int) -> float:
-    """The probability that `some` of `of` and `others` of `of_others` differ at least so much by chance."""
+    """Returns the probability that two shares (`some` of `of` and so on) differ this much by chance."""
     total, marked = of + of_others, some + others
     if not of or not of_others or marked in (0, total):
         return 1.0
@@ -43,7 +43,7 @@ def compare_shares(some: int, of: int, others: int, of_others: int) -> float:
 
 
 def compare_percentiles(one: Ints, other: Ints, thousandths: int) -> float:
-    """The same of two samples, each in order, at a percentile of both together; 500 is the median."""
+    """Returns the probability that a percentile (500: median) of two sorted samples differs by chance."""
     total = len(one) + len(other)
     if not len(one) or not len(other):
         return 1.0
@@ -55,7 +55,7 @@ def compare_percentiles(one: Ints, other: Ints, thousandths: int) -> float:
 
 
 def compare_rates(some: int, span: int, others: int, other_span: int) -> float:
-    """The same of two numbers of events within two spans of time, in the same unit."""
+    """Returns the probability that two rates differ by chance; the spans of time have the same unit."""
     total = some + others
     if not total or span <= 0 or other_span <= 0:
         return 1.0

@@ -49,7 +49,7 @@ class Statistics:
 
 
 class Study:
-    """What is to be known of some rows of a session; reader: Rows that is not streaming."""
+    """Computes statistics about some rows of a session; reader: a RowReader that is not streaming."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Study:
         self._grouping = Grouping(reader, self.rows, self.reported, self.intervals, looked)
 
     def in_intervals(self, most: int) -> Study:
-        """The same over the shortest usual intervals of which there are at most `most`."""
+        """Returns the same study over the shortest usual intervals, at most `most` of them."""
         found = copy(self)
         found.intervals = Intervals.fitting(self.first or 0, self.last or 0, most)
         found._grouping = self._grouping.in_intervals(found.intervals)
@@ -88,16 +88,16 @@ class Study:
         return found
 
     def group_rows(self, by: Sequence[str]) -> RowGroups:
-        """The rows by these names. Raises UserError for one that is none."""
+        """Groups the rows by these names. Raises UserError for an unknown name."""
         return self._grouping.group_by(by)
 
     def figures(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
-        """The figures of each group, in the order of its labels."""
+        """Returns the metrics of each group, in the order of its labels."""
         span = self.intervals.length if TIME in by else self.facts.span
         return measure_groups(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
 
     def measure_by(self, *names: str) -> Statistics:
-        """The figures of all groups. Raises UserError for a name that is none."""
+        """Returns the metrics of groups by these names. Raises UserError for an unknown name."""
         grouped = self.group_rows(names)
         found = self.figures(grouped, names)
         alone = names == (TIME,)
@@ -112,18 +112,18 @@ class Study:
         return Statistics(tuple(names), groups, self.total, self.first, self.last, interval)
 
     def over_time(self, grouped: RowGroups) -> Ints:
-        """How many messages of each group there are in each interval: (groups, intervals)."""
+        """Returns the number of messages of each group in each interval, shape (groups, intervals)."""
         numbers, begins = self.intervals.number_times(self.facts.time)
         return _count_numbers(grouped, numbers, len(begins))
 
     def percentile(self, grouped: RowGroups, thousandths: int) -> list[int | None]:
-        """One more percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
+        """Returns a percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
         keys, latency = latencies(self.facts, grouped.places, grouped.keys)
         ranks = nearest_ranks(keys, latency, len(grouped.labels), (thousandths,)).tolist()
         return [found if count else None for count, _, found, _ in ranks]
 
     def latencies(self, grouped: RowGroups, edges: Ints = EDGES) -> Ints:
-        """How many latencies of each group are in each bucket between edges: (groups, buckets)."""
+        """Returns the number of latencies of each group in each bucket, shape (groups, buckets)."""
         timed = self.facts.timed
         numbers = np.zeros(len(self.rows), np.int64)
         numbers[timed] = buckets(self.facts.latency[timed], edges) + 1
@@ -147,7 +147,7 @@ def statistics(
     interval: int | None = None,
     looked: Looked = lambda done, total: None,
 ) -> Statistics:
-    """The figures of some rows (None: of all), by each combination of what these names mean. Raises UserError.
+    """Computes metrics of some rows (None: all), for each combination of these names. Raises UserError.
 
     interval: ns, of the name `time`. looked: see analyzer.query.response_errors.Looked.
     """

@@ -32,7 +32,7 @@ _PREFIX = 64
 
 
 class TlsConnection(NamedTuple):
-    """A connection with TLS, and its stream. is_decrypted: its data was."""
+    """A connection with TLS, and its stream. is_decrypted: whether its data was decrypted."""
 
     stream: int
     facts: TlsFacts
@@ -40,7 +40,7 @@ class TlsConnection(NamedTuple):
 
     @property
     def certificate(self) -> Certificate | None:
-        """The server's own certificate, if it was readable."""
+        """The server's own certificate, if it could be read."""
         return self.facts.certificates[0] if self.facts.certificates else None
 
 
@@ -127,7 +127,7 @@ def summarise_tls(session: Analysis) -> list[dict[str, Any]]:
 
 
 def describe_tls(session: Analysis, connection: TlsConnection) -> dict[str, Any]:
-    """Returns what a connection says, by name; None for what it does not."""
+    """Returns the properties of a TLS connection by name; None for unknown ones."""
     facts, certificate = connection.facts, connection.certificate
     alerts = ", ".join(str(each) for each in facts.alerts if each.fatal)
     return {

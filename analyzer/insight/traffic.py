@@ -24,7 +24,7 @@ from dissectors.wire.fast_path import distinct
 
 @make_slotted
 class Conversation:
-    """One connection. protocol: of its first message. began: the time of its first message (ns since 1970).
+    """One connection and its counts. protocol: that of its first message; began: time of that message (ns).
 
     duration_ns: from there to its last. to_server, to_client: messages, and their bytes. The rest is of the whole
     connection, see analyzer.tcp.network: rtt_ns is None where it was not measured, reset None where nobody did.
@@ -63,7 +63,7 @@ class Endpoint:
 
 
 def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
-    """The connections of these rows, those with most messages first."""
+    """Returns the connections of these rows, those with most messages first."""
     streams, keys = distinct(reader.take_cells("stream", rows))
     size, time = len(streams), reader.take_cells("time", rows)
     up = reader.take_cells("side", rows) == FROM_CLIENT
@@ -97,7 +97,7 @@ def _network(reader: RowReader, streams: Ints) -> Iterator[list[Any]]:
 
 
 def endpoints(reader: RowReader, rows: Ints) -> list[Endpoint]:
-    """The endpoints of these rows, those with most messages first; each message is its sender's and its receiver's."""
+    """Returns the endpoints of these rows, most messages first; a message counts for sender and receiver."""
     streams, stream = distinct(reader.take_cells("stream", rows))
     sides = [2 * stream + side for side in (reader.take_cells("side", rows), 1 - reader.take_cells("side", rows))]
     halves = np.arange(2 * len(streams))

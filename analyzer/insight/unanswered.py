@@ -17,7 +17,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class Waiting:
-    """A request without an answer. waited, before_end: ns from it to the last packet of its connection, of all."""
+    """A request without an answer. waited: ns to the last packet of its connection; before_end: of the capture."""
 
     row: int
     waited: int
@@ -25,7 +25,7 @@ class Waiting:
 
 
 def find_unanswered(session: Analysis, rows: Ints) -> Ints:
-    """Those of `rows` that are requests without an answer."""
+    """Returns those of `rows` that are requests without an answer."""
     table = session.rows
     alone = find_missing_partners(table.column("partner")[rows], table.column("marks")[rows])
     found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
@@ -33,7 +33,7 @@ def find_unanswered(session: Analysis, rows: Ints) -> Ints:
 
 
 def longest(session: Analysis, rows: Ints, most: int) -> list[Waiting]:
-    """Of requests without an answer the `most` that had waited longest, in this order."""
+    """Returns the `most` unanswered requests that waited longest, the longest first."""
     table, ends = session.rows, session.engine.streams.column("end")
     time = table.column("time")[rows]
     waited = ends[table.column("stream")[rows]] - time

@@ -45,7 +45,7 @@ class Other(NamedTuple):
 
 
 def list_port_protocols(session: Session) -> list[PortProtocol]:
-    """The connections of no known protocol, those with most bytes first."""
+    """Returns the connections of no known protocol by port, those with most bytes first."""
     stream, length = session.rows.column("stream"), session.rows.column("length")
     unknown = np.ones(len(session.engine.streams), bool)
     unknown[stream[_is_known(session)]] = False
@@ -60,12 +60,12 @@ def list_port_protocols(session: Session) -> list[PortProtocol]:
 
 
 def has_unknown(session: Session) -> bool:
-    """Whether any bytes are of no known protocol."""
+    """Returns whether any bytes belong to no known protocol."""
     return not bool(_is_known(session).all())
 
 
 def has_known(session: Session) -> bool:
-    """Whether any message is of a known protocol, or bytes without framing are what one of them knows."""
+    """Returns whether any message belongs to a known protocol, or any unframed bytes are known to one."""
     if bool(_is_known(session).any()):
         return True
     every = np.arange(len(session.rows))
@@ -100,7 +100,7 @@ def _names(session: Session, streams: Bools) -> dict[int, str]:
 
 
 def list_other_ports(session: Session) -> list[Other]:
-    """The packets that are not TCP, the most frequent first; of the first LOOKED_AT packets."""
+    """Counts packets that are not TCP, the most frequent first; reads the first LOOKED_AT packets."""
     counts: Counter[str] = Counter()
     looked = 0
     for records in session.packets.reread_records():

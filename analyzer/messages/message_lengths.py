@@ -40,7 +40,7 @@ class LengthReader(ABC):
 
     @abstractmethod
     def read_one(self, message: Window, from_client: bool) -> int:
-        """Returns the length of one message, with the same meaning of 0 and negative numbers."""
+        """Returns the length of one message in bytes; 0 and negative numbers mean the same as in read_many()."""
 
 
 def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:

@@ -49,7 +49,7 @@ def _convert_values(values: Any, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def convert_sequence(values: Any, kind: pa.DataType) -> pa.Array:
-    """An Arrow array of a sequence, whatever its texts hold."""
+    """Makes an Arrow array from a sequence; surrogates in texts are escaped."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -94,7 +94,7 @@ def _build_scoped_array(column: ScopedColumn) -> pa.Array:
 
 
 def concatenate_texts(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
-    """Texts, or numbers, of each row put together; null where one of them is."""
+    """Concatenates columns of texts or numbers row by row; null where one of them is null."""
     return pc.binary_join_element_wise(*(part.cast(pa.string()) for part in parts), "")
 
 
@@ -104,7 +104,7 @@ def take_texts(texts: Sequence[str | None], numbers: Array) -> pa.Array:
 
 
 def mask_values(values: pa.Array, null: Bools) -> pa.Array:
-    """The same, but null where it says so; no flags are none."""
+    """Returns a column with nulls where the mask is true; no mask changes nothing."""
     return pc.if_else(pa.array(null), None, values) if null.any() else values
 
 

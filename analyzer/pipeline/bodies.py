@@ -47,7 +47,7 @@ class DistinctValues(Generic[_Kind]):
 
     @property
     def values(self) -> list[_Kind]:
-        """All of them, by number."""
+        """All distinct values, by their numbers."""
         return list(self._numbers)
 
 
@@ -58,7 +58,7 @@ Findings: TypeAlias = DistinctValues[tuple[tuple[str, str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class BodyColumns:
-    """What bodies say of n rows: `texts` by slot, and for each row a number among `errors` and among `findings`.
+    """The content of n bodies as columns: `texts` by slot, and numbers into `errors` and `findings`.
 
     rows: their numbers, alike ones one after the other.
     """
@@ -96,7 +96,7 @@ class _Draft:
 
 
 class DecoderMemory:
-    """What is known of bodies besides rows: the shapes that were met, and how much messages of a kind become.
+    """What one analysis learned about bodies and the next one can use: templates, and sizes of messages.
 
     It is of use for the next analysis too, where the same slots are asked for within the same limits.
     """
@@ -116,7 +116,7 @@ class BodyReader:
         self._decoder = TemplateDecoder(reader, self._format_body, learned.templates, asks="info" in self._slots)
 
     def read_bodies(self, rows: Ints) -> BodyColumns:
-        """What the bodies of `rows` say, in whatever order."""
+        """Reads the bodies of `rows`, in any order, as columns."""
         self._marking.nested.forget()
         errors, findings = Errors(), Findings()
         draft, left = _Draft(), np.ones(len(rows), bool)

@@ -47,7 +47,7 @@ COUNT_COLUMNS = ("client_messages", "server_messages", "client_bytes", "server_b
 
 @dataclass(slots=True)
 class TaskStates:
-    """What all parts of a task share: the batch, and the files of states; `scratch` is gone with the task."""
+    """What all parts of a task share: the batch and its state files. `scratch` is deleted with the task."""
 
     carry: BatchContext
     reader: StateReader
@@ -59,7 +59,7 @@ class TaskStates:
         return end_ns is not None and self.carry.latest.get(capture, end_ns) - end_ns > SILENCE_NS
 
     def copy_idle(self, connection: bytes, left: ConnectionState) -> tuple[bytes, ConnectionState] | None:
-        """The row of a connection of which nothing has come, if that is all there is to do; None where it ends."""
+        """Returns the state row of a connection without new packets; None if the connection ends."""
         place = left.place
         if place is None:
             return connection, left
@@ -71,7 +71,7 @@ class TaskStates:
 
 @contextmanager
 def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> Iterator[TaskStates]:
-    """That of a task. carry: None where there is one batch alone."""
+    """Opens the TaskStates of a task. carry: None if there is only one batch."""
     with tempfile.TemporaryDirectory(prefix="wireanalyze-") as folder:
         mine = BatchContext(folder, 0, close=True) if carry is None else carry
         task_states = TaskStates(
@@ -87,7 +87,7 @@ def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> 
 
 @dataclass(slots=True)
 class ConnectionCarrier:
-    """Of one Analysis. `names`: the connection of each flow; `cut`: that which goes on in the next part."""
+    """Carries the connections of one Analysis. `names`: by flow; `cut`: the one that the next part continues."""
 
     task_states: TaskStates
     session: Analysis
@@ -101,7 +101,7 @@ class ConnectionCarrier:
     _final: _FinalRows | None = None
 
     def handle_idle(self, connection: bytes, left: ConnectionState) -> None:
-        """A connection of which nothing has come."""
+        """Handles a connection without new packets."""
         passed = self.task_states.copy_idle(connection, left)
         if passed is None:
             self.resume(connection, left)
@@ -120,7 +120,7 @@ class ConnectionCarrier:
             follow_sessions(self.session).resume(back.stream, state.sessions, back.first, len(self.session.rows))
 
     def may_cut(self, connection: bytes) -> bool:
-        """Whether a connection can go on in another part: its conversation may not tell what it speaks of."""
+        """Returns whether another part can continue a connection; some conversations cannot be saved."""
         engine = self.session.engine
         streams = [engine.current(flow)[0] for flow, name in self.names.items() if name == connection]
         conversations = [found.conversation for each in streams if (found := engine.connection(each)) is not None]
@@ -140,7 +140,7 @@ class ConnectionCarrier:
         return found
 
     def select_final_rows(self) -> RowSelection:
-        """What is written now; to be asked when `ended` have been finished."""
+        """Returns the rows to write now; call it after the streams in `ended` are finished."""
         index, streams = self.session.rows, self.session.engine.streams
         live = np.ones(len(streams), bool)
         live[self.list_ended_streams()] = False

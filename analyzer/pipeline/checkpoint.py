@@ -113,11 +113,11 @@ class CarriedBytes:
         self._begin = np.cumsum(self._length) - self._length
 
     def read_data(self, store: Store) -> bytes:
-        """All bytes of the checkpoint."""
+        """Reads all bytes that the checkpoint needs."""
         return b"".join(store.read_many(self._at, self._length))
 
     def relocate(self, at: Ints) -> Ints:
-        """Where each location is now; lost ones stay lost."""
+        """Returns the new place of each location; lost ones stay lost."""
         if not len(self._at):
             return np.minimum(at, 0)
         span = np.maximum(np.searchsorted(self._at, at, "right") - 1, 0)

@@ -43,7 +43,7 @@ def refuse_others(folder: str, there: Collection[str]) -> None:
 
 @contextmanager
 def lock_folder(folder: str) -> Iterator[None]:
-    """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""
+    """Locks the folder (made if needed) while the block runs. Raises UserError if another run has it."""
     if any("\udc80" <= letter <= "\udcff" for letter in folder):
         raise UserError(f"Parquet files need a folder whose name is UTF-8, and {folder} is not. Give another folder.")
     try:
@@ -62,14 +62,14 @@ def lock_folder(folder: str) -> Iterator[None]:
 
 
 def create_staging_folder(folder: str) -> str:
-    """A new folder for what is being written."""
+    """Creates a new folder for the tables that a run writes."""
     path = os.path.join(folder, f"{STAGING}{uuid.uuid4().hex}")
     os.mkdir(path)
     return path
 
 
 def replace_tables(folder: str, written: str, tables: Collection[str]) -> None:
-    """The tables of the folder `written`, which staging() gave, take the place of all that are there."""
+    """Replaces all tables of the folder by those in `written`, a folder of staging()."""
     for table in tables:
         os.makedirs(os.path.join(written, table), exist_ok=True)
     ready = os.path.join(folder, READY)
@@ -79,7 +79,7 @@ def replace_tables(folder: str, written: str, tables: Collection[str]) -> None:
 
 
 def prepare_batch(folder: str, written: str, number: int) -> None:
-    """The same folder becomes what the batch `number` will add, once the ledger says that there is such a batch."""
+    """Makes a staging folder the output of batch `number`, which counts once the ledger lists the batch."""
     sync_tree(written)
     os.rename(written, os.path.join(folder, f"{BATCH}{number}"))
     _sync_folder(folder)

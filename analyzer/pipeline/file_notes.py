@@ -28,7 +28,7 @@ NO_DAY = 0
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """What is known of one file. first, last: the lowest and highest time of its packets, ns; None where there is none.
+    """The state of one capture file. first, last: lowest and highest time of its packets in ns, or None.
 
     reason: why it is not whole in the tables. findings: severity, code and text of each. end: see SplitNote.
     """
@@ -49,7 +49,7 @@ class FileNote:
 
     @classmethod
     def from_splits(cls, file: CaptureFile, note_values: Mapping[str, Any]) -> Self:
-        """From what tasks have said of a file (notes.merged)."""
+        """Makes the note of a file from the merged notes of its splits."""
         early = "its packets end before it does" if note_values["early"] else None
         worst = next((each["text"] for each in note_values["findings"] if each["severity"] == "error"), None)
         reason = note_values["passed_over"] or note_values["error"] or worst or early
@@ -72,12 +72,12 @@ class FileNote:
 
     @classmethod
     def from_missing(cls, file: CaptureFile, reason: str) -> Self:
-        """Of a file that could not be read at all."""
+        """Makes the note of a file that could not be read at all."""
         return cls(file.path, file.capture_name, file.name, QUARANTINED, reason)
 
     @property
     def day(self) -> int:
-        """Of its first packet, since 1970."""
+        """The day of its first packet, in days since 1970-01-01."""
         return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])
 
 
@@ -135,7 +135,7 @@ class SplitNote:
     passed_over: str | None = None
 
     def complete(self, packets: RangeReader) -> Self:
-        """The same when a stretch was read, or as far as it was."""
+        """Returns the note after the split was read, or a part of it."""
         info = packets.info
         return replace(
             self,
@@ -151,12 +151,12 @@ class SplitNote:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """What travels; merged() takes it back."""
+        """Returns the note as JSON; merge_notes() reads it."""
         return asdict(self)
 
 
 def merge_notes(notes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One note a file, by path, from those of its splits in any order."""
+    """Merges the notes of splits, in any order, to one note for each file, by path."""
     files: dict[str, SplitNote] = {}
     for each in sorted((SplitNote(**note) for note in notes), key=lambda note: (note.file, note.begin)):
         files[each.file] = _merge_pair(files[each.file], each) if each.file in files else each

@@ -64,7 +64,7 @@ def add_required_tables(tables: Collection[str]) -> Collection[str]:
 
 
 def replace_ids(table: str, batch: pa.RecordBatch, names: TopicNames) -> pa.RecordBatch:
-    """A batch with names for ids, each thing once in a list; the same batch where it has no id with a name."""
+    """Replaces ids in a batch by names, without duplicates in a list."""
     column = TOPIC_COLUMNS.get(table)
     if column is None or not len(batch):
         return batch
@@ -103,7 +103,7 @@ def _drop_duplicates(rows: Ints, numbers: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def rewrite_file(path: str, table: str, names: TopicNames) -> bool:
-    """Puts names into a Parquet file that sink.Sink has written, if it has ids with names; whether it has.
+    """Replaces ids by names in a Parquet file, if it has ids with names; returns whether it does.
 
     The file is replaced in one step, a row group is in memory at a time. Raises OSError.
     """
@@ -138,7 +138,7 @@ FILE_LIST = "table STRING, path STRING, rows BIGINT"
 
 
 class RunFolder(NamedTuple):
-    """Where a run writes: its folder, how the names of its files begin, and whether executors can reach it."""
+    """The folder of a run: its path, the prefix of its files, and whether executors can reach it."""
 
     folder: str
     part: str

@@ -37,7 +37,7 @@ from dissectors.wire.fast_path import NULL
 
 
 class PacketRegistry(Protocol):
-    """Where packets get their numbers, and bytes their place."""
+    """Numbers the packets of a restored flow and places their bytes."""
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
         """The flow of a connection that is new here. lower: its side a is the lower end."""
@@ -56,7 +56,7 @@ class PacketRegistry(Protocol):
 
 
 class RestoredFlow(NamedTuple):
-    """What has come back: a flow, its open stream or -1, rows that were written before, and the first row of all."""
+    """A restored flow: its open stream or -1, rows that were written before, and the first row."""
 
     flow: int
     stream: int
@@ -65,7 +65,7 @@ class RestoredFlow(NamedTuple):
 
 
 class RowFate(NamedTuple):
-    """By row: whether it is still to be written; whether it was given up, so that nobody needs its bytes any more."""
+    """For each row: whether it must still be written, and whether it was abandoned, so that its bytes can go."""
 
     waits: Bools
     abandoned: Bools
@@ -77,7 +77,7 @@ class RowFate(NamedTuple):
 def save_flow(
     session: Analysis, origins: StoredOrigins, flow: int, lower: bool, rows: Ints, fate: RowFate, counts: StreamCounts
 ) -> FlowCheckpoint:
-    """A flow with an open stream, and rows of it. Raises UserError where its conversation does not tell what waits."""
+    """Saves a flow with an open stream and rows. Raises UserError if its conversation cannot be saved."""
     engine = session.engine
     stream, memory = engine.current(flow)
     connection = engine.connection(stream)

@@ -42,7 +42,7 @@ class PacketPointers:
 
     @classmethod
     def from_batch(cls, batch: pa.RecordBatch) -> Self:
-        """What packed() put into a batch of at least one bundle, as it comes; no notes among them."""
+        """Reads the pointers of a batch that pack_block() made, of at least one bundle and no notes."""
         names = batch.column(0).dictionary_encode()
         bundles = unbundle_records(batch.column(3), PACKET.itemsize)
         packets, count = bundles.records.view(PACKET)[:, 0], bundles.count
@@ -70,7 +70,7 @@ class PacketPointers:
         return found
 
     def sort(self) -> Self:
-        """The same, sorted by connection, place and origin."""
+        """Returns the pointers sorted by connection, place and origin."""
         place, origin = self.place, self.origin
         ahead = (place[1:] > place[:-1]) | ((place[1:] == place[:-1]) & (origin[1:] > origin[:-1]))
         if bool((ahead | (self.connection[1:] > self.connection[:-1])).all()):
@@ -78,13 +78,13 @@ class PacketPointers:
         return self._select_rows(np.lexsort((origin, place, self.connection)))
 
     def find_end(self, place: int, origin: int) -> int:
-        """Of sorted rows, how many come before a packet of the last connection."""
+        """Returns how many of the sorted pointers come before a packet of the last connection."""
         first = int(np.searchsorted(self.connection, self.connection[-1]))
         places = self.place[first:]
         return first + int(((places < place) | ((places == place) & (self.origin[first:] < origin))).sum())
 
     def copy_last_connection(self) -> Self:
-        """The same rows, all of the last connection, in memory of their own."""
+        """Copies the pointers, all of the last connection, to memory of their own."""
         data, begin = b"", self.begin
         if bool((self.packets["position"] == BEHIND).any()):
             first, last = self.find_payload_span()
@@ -96,7 +96,7 @@ class PacketPointers:
         )
 
     def find_payload_span(self) -> tuple[int, int]:
-        """Between which bytes of `data` all payloads lie that follow, of which there is at least one."""
+        """Returns the span of `data` that contains the payloads of all further pointers (one or more)."""
         there = self.packets["position"] == BEHIND
         begin = self.begin[there]
         return int(begin.min()), int((begin + self.behind[there]).max())
@@ -197,11 +197,11 @@ class PointerQueue:
         return taken
 
     def pop_state(self, connection: bytes) -> ConnectionState | None:
-        """What the batch before left of a connection that has packets; once."""
+        """Returns the state that the batch before left for a connection with packets, once."""
         return self._left.pop(connection, None)
 
     def restore_state(self, connection: bytes, left: ConnectionState) -> None:
-        """A connection whose packets are ahead, with its state."""
+        """Restores the state of a connection whose packets are next."""
         self._left[connection] = left
 
     def _unpack_pointers(self, batch: pa.RecordBatch) -> PacketPointers | None:

@@ -117,7 +117,7 @@ def _build_command(java: str, home: Path, settings: Mapping[str, str]) -> list[s
 
 
 def find_spark_home() -> str:
-    """Where Spark is: the one that SPARK_HOME names, else the package's."""
+    """Returns the folder of Spark: SPARK_HOME, or that of the package pyspark."""
     import pyspark
 
     return os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
@@ -146,7 +146,7 @@ def _wait_for_port() -> list[str]:
 
 
 def choose_heap() -> int:
-    """Bytes of memory for Java, if nobody says otherwise."""
+    """Returns the bytes of memory for Java, if the user gave no size."""
     least, most = HEAP
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no container, or one without a limit
@@ -180,7 +180,7 @@ exec {java} "$@" 2>>{log}
 
 
 def find_java() -> str:
-    """The path of a Java. Raises UserError where there is none that Spark runs on."""
+    """Returns the path of a Java that Spark supports. Raises UserError if there is none."""
     seen = []
     for path in _list_candidates():
         version = read_java_version(path)

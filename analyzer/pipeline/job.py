@@ -43,7 +43,7 @@ PART = "part"
 
 @dataclass(slots=True)
 class RunReport:
-    """What a run has done: rows by table, what is to be said of each file, and files that it left for a later one."""
+    """The result of a run: rows by table, notes about files, and files left for a later run."""
 
     rows: Counter[str] = field(default_factory=Counter)
     files: list[FileNote] = field(default_factory=list)

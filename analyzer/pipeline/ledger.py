@@ -141,7 +141,7 @@ class FilePlan:
 
 
 def plan_files(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> FilePlan:
-    """What is to be done with files. captures: the name of the capture of each path that was found."""
+    """Plans what to do with each file. captures: the capture name of each path that was found."""
     new: dict[str, FileMark] = {}
     grown: dict[str, Sequence[Any]] = {}
     waiting: list[str] = []
@@ -258,7 +258,7 @@ def record_batch(
 
 
 def find_missing(paths: Iterable[str]) -> set[str]:
-    """Those that are not there any more. In an empty folder nothing is known to be gone: it may not be mounted now."""
+    """Returns the paths that no longer exist; an empty folder may be unmounted, so nothing is missing there."""
     empty: dict[str, bool] = {}
     return {path for path in paths if _is_missing(path) and not _is_below_empty(os.path.dirname(path), empty)}
 

@@ -25,7 +25,7 @@ MESSAGE_COLUMNS = (
 
 
 def build_message_columns(reader: RowReader, body_columns: BodyColumns, origins: PacketOrigins) -> ColumnValues:
-    """Of messages, with what their bodies say."""
+    """Builds the columns of the table `messages` from rows and the columns of their bodies."""
     rows = body_columns.rows
     found: ColumnValues = {key: build_array(reader.read_column(key, rows)) for key in MESSAGE_COLUMNS}
     time = reader.take_cells("time", rows)
@@ -78,7 +78,7 @@ class ErrorColumn:
         self._numbers.append(mine[mine > 0])
 
     def build_lookup(self) -> Callable[[Ints], pa.Array]:
-        """All that were added, as the column `error` of any rows."""
+        """Returns a function that builds the column `error` of any of the added rows."""
         rows, numbers, kinds = (
             np.concatenate(self._rows),
             np.concatenate(self._numbers),

@@ -57,7 +57,7 @@ class Tables:
 
     @cached_property
     def messages(self) -> DataFrame:
-        """A row for each message."""
+        """The table `messages`: a row for each message."""
         return self._table("messages", self._names)
 
     @cached_property
@@ -72,7 +72,7 @@ class Tables:
 
     @cached_property
     def findings(self) -> DataFrame:
-        """What is to be said of messages, connections and files."""
+        """The findings of messages, connections and files."""
         return self._table("findings").unionAll(self._of_files("findings"))
 
     @cached_property
@@ -96,7 +96,7 @@ class Tables:
 
     @cached_property
     def names(self) -> DataFrame:
-        """The names of topics that messages told, each the first of its id."""
+        """The names of topic ids, the first of each id."""
         from analyzer.pipeline.table_schemas import build_ddl
         from analyzer.pipeline.topic_names import NAME_KEY, select_first_names
 
@@ -112,7 +112,7 @@ class Tables:
 
     @cached_property
     def notes(self) -> DataFrame:
-        """What is damaged or was passed over: `file`, `text`."""
+        """Files that are damaged or were not read: `file`, `text`."""
         from analyzer.pipeline.arrow_columns import escape_surrogates
 
         problems = self.files.where("reason IS NOT NULL").selectExpr("path AS file", "reason AS text")

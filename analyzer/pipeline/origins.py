@@ -17,7 +17,7 @@ from dissectors.wire.fast_path import NULL
 
 
 class PacketOrigins(Protocol):
-    """From which file, and which record of it, each packet of one capture comes."""
+    """Finds the file, and the record in it, of each packet of one capture."""
 
     @property
     def capture(self) -> str:
@@ -28,7 +28,7 @@ class PacketOrigins(Protocol):
         """The names of its files."""
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """For numbers of the timeline (n, from 1): files (places in `files`), and record numbers there, from 1."""
+        """Returns for packet numbers (n, from 1) indexes into `files`, and record numbers (from 1)."""
 
 
 class StoredOrigins:

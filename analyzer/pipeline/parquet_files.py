@@ -33,7 +33,7 @@ Key = tuple[str, str]
 
 
 class WrittenFile(NamedTuple):
-    """One finished file: its table, its path within the folder of the run, its rows."""
+    """A finished file: its table, its path within the folder of the run, and its number of rows."""
 
     table: str
     path: str
@@ -41,7 +41,7 @@ class WrittenFile(NamedTuple):
 
 
 class ParquetSink:
-    """The files of one task, called `part` in their folders; to be closed."""
+    """Writes the Parquet files of one task, which are called `part`. Close it."""
 
     def __init__(self, folder: str, part: str) -> None:
         self._folder, self._part = folder, part
@@ -72,7 +72,7 @@ class ParquetSink:
 
 
 def create_writer(path: str, columns: pa.Schema) -> pq.ParquetWriter:
-    """Who writes a file of a table; to be closed. Raises OSError."""
+    """Opens a Parquet file for a table; the caller closes it. Raises OSError."""
     alike = [name for name in columns.names if name not in UNIQUE_COLUMNS]
     near = {
         each.name: "DELTA_BINARY_PACKED" for each in columns if each.name in UNIQUE_COLUMNS and each.type == pa.int64()

@@ -54,7 +54,7 @@ MOST_UNPACKED = 16 << 30
 
 
 class MissingFileError(CaptureError):
-    """A file that was there cannot be opened any more."""
+    """Raised if a file that existed cannot be opened any more."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"Cannot open {path} again: {reason}.")
@@ -74,7 +74,7 @@ class OpenCaptures:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def open_source(self, path: str) -> MappedFile:
-        """The bytes of a capture, unpacked. Raises CaptureError when it is gone, or there is no room to unpack it."""
+        """Opens a capture, decompressed. Raises CaptureError if it is gone or the disk is full."""
         try:
             status = os.stat(path)
             key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -261,7 +261,7 @@ class PartitionPart:
 
 
 class CarriedPart(PartitionPart):
-    """The same with what earlier parts have left of them. `carrier` is to be set before blocks() is read."""
+    """A PartitionPart that continues earlier parts. Set `carrier` before blocks() is read."""
 
     carrier: ConnectionCarrier
 

@@ -34,7 +34,7 @@ from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_run
 
 
 def copy_payloads(at: Ints, length: Ints, store: Store) -> pa.Array:
-    """The bytes at locations `at` (n, at least one), as many as `length` says; they do not overlap."""
+    """Copies the bytes at locations `at` (n >= 1), `length` each; they do not overlap."""
     source = at >> SHIFT
     rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
     parts = [_copy_from_source(at[mine], length[mine], store) for mine in rows]
@@ -167,12 +167,12 @@ def _split_block(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
 
 
 def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
-    """Something to be told of a file."""
+    """Builds the row of a note about a file."""
     return pa.record_batch([[b""], [0], [file << RECORD_BITS], [json.dumps(what).encode()]], schema=POINTER_SCHEMA)
 
 
 def count_packets(batch: pa.RecordBatch) -> Ints:
-    """How many packets each row has: none where it is a note, or the state of a connection (state_file.py)."""
+    """Returns the number of packets in each row: 0 for notes and states of connections."""
     bundles = (np.diff(read_offsets(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
     return np.where(bundles, count_records(batch.column(3)), 0)
 
@@ -183,7 +183,7 @@ def read_capture(connection: bytes) -> int:
 
 
 def encode_ends(connection: bytes, flows: FlowTable) -> tuple[int, int]:
-    """A connection's lower and higher end, as `flows` numbers endpoints."""
+    """Encodes the lower and higher end of a connection, whose endpoints `flows` numbers."""
     _, *ports = _HEAD.unpack_from(connection)
     addresses = np.frombuffer(connection, np.uint8, offset=_HEAD.size).reshape(2, -1)
     codes = flows.encode_ipv4(addresses) if len(connection) == _IPV4 else flows.encode_ipv6(addresses)
@@ -226,7 +226,7 @@ class BundleRecords:
 
 
 def unbundle_records(column: pa.Array, width: int) -> BundleRecords:
-    """What was bundled, of records that have so many bytes."""
+    """Splits bundles into records of so many bytes."""
     offsets = read_offsets(column)
     first, last = offsets[[0, -1]].tolist()
     data = memoryview(column.buffers()[2])[first:last]
@@ -236,13 +236,13 @@ def unbundle_records(column: pa.Array, width: int) -> BundleRecords:
 
 
 def count_records(column: pa.Array) -> Ints:
-    """How many records each bundle has."""
+    """Returns the number of records in each bundle."""
     data = memoryview(column.buffers()[2])
     return gather_rows(data, read_offsets(column)[:-1], COUNT_TYPE.itemsize).view(COUNT_TYPE)[:, 0].astype(np.int64)
 
 
 def read_offsets(column: pa.Array) -> Ints:
-    """Where in its data each value of a binary column begins, and where the last one ends."""
+    """Returns where each value of a binary column begins in its data, and where the last one ends."""
     return np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
 
 

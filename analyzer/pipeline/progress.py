@@ -37,7 +37,7 @@ _COUNTS = struct.Struct("<qqq")
 
 
 class ProgressCounts(NamedTuple):
-    """What was done: packets scanned, bytes of captures scanned, messages written."""
+    """The work done so far: packets and bytes scanned, messages written."""
 
     packets: int = 0
     bytes: int = 0
@@ -45,7 +45,7 @@ class ProgressCounts(NamedTuple):
 
 
 class TaskCounts(NamedTuple):
-    """Of the stages that Spark has begun, how many tasks are done, and how many there are."""
+    """The number of finished tasks and of all tasks, in the stages that Spark has started."""
 
     done: int = 0
     total: int = 0
@@ -64,7 +64,7 @@ def add_counts(folder: str | None, *, packets: int = 0, bytes: int = 0, messages
 
 
 def count_batches(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
-    """What a scan gives, counted as it passes; when it is over, `bytes` were scanned."""
+    """Passes on the batches of a scan and counts them; `bytes` count at its end."""
     from analyzer.pipeline.pointers import count_packets
 
     for batch in pointers:

@@ -207,7 +207,7 @@ HASH_DIGITS = 16
 
 
 def hash_key(key: bytes) -> str:
-    """What stands for a key in the table."""
+    """Returns the hash that stands for a key in the table `records`."""
     return hashlib.sha256(key).hexdigest()[:HASH_DIGITS]
 
 
@@ -219,7 +219,7 @@ class KeyHasher:
         """By length, the keys that are remembered, and their hashes."""
 
     def hash_keys(self, data: bytes, at: Ints, length: Ints) -> pa.Array:
-        """Of the bytes at each place; null where the length is negative."""
+        """Hashes the bytes at each place; null where the length is negative."""
         hashes: list[pa.Array] = [pa.array([], pa.string())]
         numbers, count = np.full(len(at), -1, np.int64), 0
         there = np.flatnonzero(length >= 0)

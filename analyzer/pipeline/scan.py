@@ -142,7 +142,7 @@ class FileSplit:
         return self.stretch.begin is None
 
     def count_bytes(self, file: CaptureFile) -> int:
-        """How much of its file it is."""
+        """Returns the number of bytes of the file that belong to the split."""
         begin, end = self.stretch
         return (file.size if end is None else end) - (0 if begin is None else begin.position)
 
@@ -153,7 +153,7 @@ class FileSplit:
 
     @classmethod
     def from_text(cls, text: str) -> FileSplit:
-        """The scan of a text that to_text made."""
+        """Reads a split from the text that to_text() returns."""
         file, stretch, earlier = json.loads(text)
         return cls(file, _decode_range(stretch), tuple((number, _decode_range(each)) for number, each in earlier))
 
@@ -176,7 +176,7 @@ def find_huge_files(files: Sequence[CaptureFile], split: int) -> list[int]:
 
 
 def find_cuts(file: CaptureFile, split: int) -> list[ScanState]:
-    """Where a file may be cut, about every `split` bytes; nowhere, if it can't be read: its scan will say why."""
+    """Returns where a file may be split, about every `split` bytes; nowhere if it cannot be read."""
     found: list[ScanState] = []
     try:
         with RangeReader(file.path, CaptureRange(None, file.size)) as packets:
@@ -268,5 +268,5 @@ def _measure_split(split: FileSplit, file: CaptureFile) -> int:
 
 
 def split_whole_files(files: Iterable[CaptureFile]) -> list[FileSplit]:
-    """Each file as one split."""
+    """Makes one split of each file."""
     return build_splits(list(files), {})

@@ -116,7 +116,7 @@ class CaptureGroups:
         return os.path.join(self._real[folder], name)
 
     def list_files(self) -> tuple[CaptureFile, ...]:
-        """All of them, captures by name and their files in natural order."""
+        """Returns all files: captures by name, and their files in natural order."""
         return tuple(
             replace(file, capture=capture)
             for capture, (_, files) in enumerate(sorted(self._captures.items()))
@@ -201,7 +201,7 @@ def _handle_walk_error(error: OSError) -> None:
 
 
 def inspect_file(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
-    """A file without its capture, and why it can't be read, as far as its first bytes tell."""
+    """Looks at the first bytes of a file; returns it without a capture, and why it cannot be read."""
     path, found = one
     file = CaptureFile(os.path.abspath(path), -1, "", "", 0, 0, found=found)
     try:

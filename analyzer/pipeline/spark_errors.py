@@ -122,7 +122,7 @@ def translate_full_disk() -> Iterator[None]:
 
 
 def extract_reason(text: str) -> str:
-    """What went wrong: a known cause with its remedy, what one of our workers said, or the last line of a traceback."""
+    """Returns the cause of a Spark error: a known one with its remedy, a worker's, or the traceback's last line."""
     ours = OUR_ERROR.search(text)
     if ours is not None:
         return ours[1]

@@ -101,7 +101,7 @@ def read_pointers(
 
 
 def choose_task_count(files: Sequence[CaptureFile], worth: int, usual: int) -> int:
-    """How many tasks there should be: fewer than usual if each had less than `worth` bytes, more if it had too much."""
+    """Chooses the number of tasks so that each has at least `worth` bytes, and not too many."""
     size = sum(file.size for file in files)
     return max(1, min(-(-size // worth), max(usual, size // LARGEST_TASK)))
 

@@ -36,7 +36,7 @@ def check_master(master: str) -> None:
 
 
 def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
-    """A session on a server of Spark Connect. Raises UserError if there is none within a minute."""
+    """Connects to a Spark Connect server. Raises UserError if that takes more than a minute."""
     if not url.startswith("sc://"):
         raise UserError(f"{url!r} is not a Spark Connect server. Give sc://HOST:PORT.")
     host, port = place = _parse_address(url, CONNECT_PORT)

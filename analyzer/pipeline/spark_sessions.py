@@ -252,7 +252,7 @@ def open_submitted_session() -> Iterator[SparkSession]:
 
 @contextmanager
 def open_remote_session(url: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session on a server of Spark Connect. Raises UserError if nobody answers there."""
+    """Opens a session on a Spark Connect server. Raises UserError if it does not answer."""
     with translate_spark_errors(None):
         spark = connect_session(url, {**QUERY, **conf})
         try:

@@ -117,7 +117,7 @@ class StateReader:
         self._files: dict[str, int] = {}
 
     def read_raw(self, place: StateLocation) -> bytes:
-        """A state as it was written. Raises UserError for a file that is gone, not ours, or cut."""
+        """Reads a state without decoding it. Raises UserError if the file is missing, foreign or truncated."""
         try:
             if place.path not in self._files:
                 self._files[place.path] = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -132,7 +132,7 @@ class StateReader:
         return found
 
     def read_state(self, place: StateLocation) -> FlowCheckpoint:
-        """A state. Raises UserError, also for one that nobody of ours has written."""
+        """Reads and decodes a state. Raises UserError, also for one that another program wrote."""
         raw = self.read_raw(place)
         size = int.from_bytes(raw[:_SIZE])
         try:
@@ -274,7 +274,7 @@ class ConnectionState(NamedTuple):
 
     @classmethod
     def from_packet(cls, packet: bytes) -> Self:
-        """What incoming() put into the column `packet`."""
+        """Decodes the column `packet`, as build_pointer_rows() writes it."""
         return cls(*json.loads(packet))
 
     @property

@@ -35,7 +35,7 @@ _SIDES = (("client", FROM_CLIENT), ("server", FROM_SERVER))
 
 
 def build_stream_columns(session: Analysis, chosen: RowSelection) -> Iterator[ColumnValues]:
-    """Of the chosen streams; they count the chosen messages, and those before."""
+    """Builds the columns of the chosen streams, with the counts of the chosen messages."""
     if not len(chosen.streams):
         return
     counts = _count_stream_messages(session, chosen)
@@ -56,13 +56,13 @@ def build_stream_columns(session: Analysis, chosen: RowSelection) -> Iterator[Co
 
 
 def name_streams(session: Analysis, streams: Ints) -> pa.Array:
-    """What streams are called, by their numbers."""
+    """Returns the ids of streams by their numbers."""
     used, places = distinct(streams)
     return pa.array([name_stream(session, each) for each in used.tolist()], pa.string()).take(pa.array(places))
 
 
 def name_protocols(session: Analysis, streams: Ints) -> pa.Array:
-    """What is spoken on them; `unknown` if it is none of ours."""
+    """Returns the protocols of streams; `unknown` for those that are not recognised."""
     known = [*(each.name for each in session.engine.known.dissectors), "unknown"]
     numbers = session.engine.streams.column("protocol")[streams].astype(np.int64)
     return take_texts(known, np.where(numbers < 0, len(known) - 1, numbers))

@@ -32,19 +32,19 @@ class ColumnKeys:
     paths: Mapping[str, FieldPath]
 
     def add_fields(self) -> ColumnKeys:
-        """The same and, behind them, the decoded body."""
+        """Returns the same columns with the decoded body as the last one."""
         if "fields" in self.names:
             return self
         return ColumnKeys([*self.titles, "fields"], [*self.names, "fields"], self.paths)
 
 
 def find_number_keys(keys: ColumnKeys) -> frozenset[str]:
-    """Those paths that are numbers without names."""
+    """Returns the paths whose values are numbers without names."""
     return frozenset(name for name, path in keys.paths.items() if path.kind.value == "number" and path.label is None)
 
 
 def resolve_keys(titles: Iterable[str], option: str) -> ColumnKeys:
-    """What names mean, each of which is an option's. Raises UserError for one that means nothing."""
+    """Resolves the column names of an option to keys. Raises UserError for an unknown name."""
     wanted, names = list(titles), list[str]()
     paths: dict[str, FieldPath] = {}
     for title in wanted:
@@ -58,7 +58,7 @@ def resolve_keys(titles: Iterable[str], option: str) -> ColumnKeys:
 
 
 def resolve_key(name: str, option: str) -> str | FieldPath:
-    """A key of a row, or a field. Raises UserError, which says the option, for a name that is neither."""
+    """Resolves a name to a key of rows or a field. Raises UserError, which names the option."""
     if name in _OWN:
         return ALIASES.get(name, name)
     from analyzer.query.fields import (  # who asks for keys of rows alone need not know fields
@@ -82,7 +82,7 @@ def resolve_key(name: str, option: str) -> str | FieldPath:
 
 
 def find_preset(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """The keys of a set of columns; `own` are those of the configuration file. Raises UserError if there is none."""
+    """Returns the keys of a set of columns; `own`: the configured sets. Raises UserError for an unknown set."""
     known = {**load_presets(), **own}
     if name not in known:
         near = get_close_matches(name, known, 3)

@@ -31,14 +31,14 @@ _Rank = tuple[Array, Bools]
 
 @make_slotted
 class SortKey:
-    """What rows are sorted by: a key of theirs, or a field."""
+    """A key by which rows are sorted: a key of rows, or a field."""
 
     key: str | FieldPath
     descending: bool = False
 
 
 def parse_sort_keys(text: str) -> list[SortKey]:
-    """`time,-latency,kafka.topic:desc`. Raises UserError for what cannot be sorted by."""
+    """Parses `time,-latency,kafka.topic:desc`. Raises UserError for a key that rows cannot be sorted by."""
     return [_parse_sort_key(part) for part in text.split(",") if part]
 
 
@@ -51,7 +51,7 @@ def _parse_sort_key(text: str) -> SortKey:
 
 
 def sort_rows(reader: RowReader, rows: Ints, keys: Sequence[SortKey]) -> Ints:
-    """The rows, sorted by the first key; where that is the same by the next one, and so on."""
+    """Returns the rows sorted by the first key; equal ones by the next key, and so on."""
     columns: list[Array] = []
     for key in keys:
         rank, null = _rank_rows(reader, rows, key.key)

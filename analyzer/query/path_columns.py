@@ -26,7 +26,7 @@ READ, READ_BYTES = 1 << 16, 8 << 20
 
 
 class CellFormat(Protocol):
-    """What a cell has of the values of a path in one row. `is_text`: a text or None, so that it can be kept."""
+    """Formats the values of a path in one row as a cell. `is_text`: cells are text or None, so they are cached."""
 
     is_text: bool
 
@@ -63,7 +63,7 @@ class PathReader:
         self._found: Mapping[str, list[Any]] = {}
 
     def read_column(self, key: str, rows: Ints) -> CellColumn:
-        """The column of one path for rows (n)."""
+        """Reads the column of one path for rows (n)."""
         path = self.keys[key]
         if path.is_cheap and not path.repeated:
             dense = self._reading.read_columns(path, rows)
@@ -72,7 +72,7 @@ class PathReader:
         return _PathColumn(self, key, rows)
 
     def read_values(self, key: str, rows: Ints) -> Values:
-        """What the cells of rows have."""
+        """Returns the cells of rows, as CellFormat makes them."""
         places = self._find_places(rows) if self._shape.is_text else None
         if places is None:
             return self._read_cells(rows, None)[key]
@@ -80,7 +80,7 @@ class PathReader:
         return [found[place] for place in places.tolist()]
 
     def read_texts(self, key: str, rows: Ints, style: CellStyle) -> list[bytes]:
-        """The same in a style."""
+        """Returns the cells of rows as texts, with a style."""
         if not self._shape.is_text:
             return self._read_cells(rows, style)[key]
         known: dict[Any, bytes] = {}

@@ -32,6 +32,6 @@ _GENERAL: Mapping[str, Sequence[str]] = {
 
 @registry.cache_by_plugins
 def load_presets() -> Mapping[str, Sequence[str]]:
-    """The keys of each set that is built in, or comes with a protocol, in the order of the columns."""
+    """Returns the keys of each set of columns that is built in or comes with a protocol."""
     own = {each.name: (*_WHO, *each.columns, "error", "info") for each in registry.dissectors() if each.columns}
     return {**_GENERAL, **own}

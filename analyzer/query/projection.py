@@ -32,20 +32,20 @@ _VARINT = 5
 
 
 class GatherSource(Protocol):
-    """The capture room's Store, as far as it is needed here."""
+    """The methods of analyzer.capture.store.Store that a projection needs."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """Rows of `width` bytes at many places."""
+        """Returns `width` bytes at each of n positions (uint8, n x width)."""
 
 
 class LeafVisitor(Protocol):
     """Looks at some fields of messages on their walk."""
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """Whether it is to be shown this field."""
+        """Returns whether the visitor wants to see this field."""
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints | None:
-        """The field stands at `at` in messages `rows`, a message as often as it has the field, in its order.
+        """Handles a field at `at` in messages `rows`; a message occurs once for each value of the field.
 
         size: bytes of a field that is not of fixed width, below zero for null. Returns the messages that are to drop
         out, if any. A place may lie behind a message's end: then the message drops out by itself.
@@ -53,7 +53,7 @@ class LeafVisitor(Protocol):
 
 
 def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: Ints, eye: LeafVisitor) -> Bools:
-    """Which of n messages, at these places and of these lengths in `source`, have the layout from begin to end."""
+    """Returns which of n messages at these places of `source` fit the layout from begin to end."""
     steps = (*layout.head, *layout.steps)
     if any(isinstance(leaf.primitive, ScannedValue) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
@@ -319,7 +319,7 @@ def _make_fixed_run(element: Leaf | Struct, eye: LeafVisitor) -> _Run | None:
 
 
 def decode_number(there: Array, code: str) -> Ints:
-    """A big-endian integer (n) of its bytes (n, width); `code` as in struct."""
+    """Decodes big-endian integers (n) from bytes (n, width); `code` is that of struct."""
     kind = f">{'u' if code.isupper() else 'i'}{there.shape[1]}"
     found: Ints = np.ascontiguousarray(there).view(kind)[:, 0].astype(np.int64)
     return found

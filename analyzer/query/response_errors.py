@@ -47,12 +47,12 @@ class _CodeVisitor:
 
 
 def can_report(steps: Sequence[Step], enum: str) -> bool:
-    """Whether a layout has a field of this enum."""
+    """Returns whether a layout has a field of this enum."""
     return any(leaf.enum == enum for leaf in leaves_of(steps))
 
 
 def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Ints) -> Bools:
-    """Which of n messages, at these places and of these lengths in `source`, surely report no error."""
+    """Returns which of n messages at these places of `source` certainly report no error."""
     good = np.ones(len(at), bool)
     place, begin = reporting.begin
     if begin:
@@ -72,7 +72,7 @@ FRAGMENT = 1 << 16
 
 @registry.cache_by_plugins
 def load_nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
-    """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
+    """Returns the codes that only say "nothing new", by protocol and operation (Dissector.nothing_new)."""
     return {
         (each.name, operation): codes for each in registry.dissectors() for operation, codes in each.nothing_new.items()
     }
@@ -91,7 +91,7 @@ Looked = Callable[[int, int], None]
 
 
 def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> ErrorColumn:
-    """The first error that each of these rows reports, as far as it reports one."""
+    """Returns the first error that each of these rows reports, if any."""
     places: list[int] = []
     numbers: list[int] = []
     kinds: dict[tuple[int, str], int] = {}
@@ -122,7 +122,7 @@ def _list_errors(session: Analysis, rows: Ints) -> list[tuple[int, tuple[int, st
 
 
 def find_empty(session: Analysis, rows: Ints, reported: ErrorColumn) -> Bools:
-    """Which of the errors that errors() found only say that there is nothing."""
+    """Returns which errors of find_errors() only say that there is nothing new."""
     if not len(reported.places):
         return np.zeros(0, bool)
     what = (session.rows.column(name)[rows[reported.places]] for name in ("protocol", "operation"))

@@ -31,7 +31,7 @@ _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """What is sought: a `text`, upper or lower case, in what a message says; or `data` in its bytes; or rows alone."""
+    """What a search looks for: a `text` in decoded messages, `data` in their bytes, or matching rows."""
 
     filter: Filter
     text: str | None = None
@@ -39,7 +39,7 @@ class SearchTarget:
 
 
 class TreePlace(NamedTuple):
-    """Where in a tree: the indexes of the node from the outside in (none: no node alone), and the bytes."""
+    """A place in a tree: the indexes of the nodes from the outside in (none: no single node), and the bytes."""
 
     path: tuple[int, ...]
     source: int
@@ -48,14 +48,14 @@ class TreePlace(NamedTuple):
 
 
 def parse_text(text: str) -> SearchTarget:
-    """A text in the decoded message and the line about it. Raises UserError for none."""
+    """Makes the target for a text in decoded messages and summary lines. Raises UserError for an empty text."""
     if not text:
         raise UserError("The search text is empty. Write a text.")
     return SearchTarget(compile_filter(f"lower(text) contains {quote(text.lower())}"), text=text.lower())
 
 
 def parse_bytes(text: str) -> SearchTarget:
-    """Bytes of a message: hexadecimal, with or without separators, or a text in quotes. Raises UserError."""
+    """Makes the target for bytes: hexadecimal, with or without separators, or quoted text. Raises UserError."""
     if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'":
         data = text[1:-1].encode("utf-8", "surrogatepass")
     elif _HEX.fullmatch(text.strip()):
@@ -67,7 +67,7 @@ def parse_bytes(text: str) -> SearchTarget:
 
 
 def parse_filter(text: str) -> SearchTarget:
-    """What a filter says of fields. Raises FilterError."""
+    """Makes the target for messages that match a filter. Raises FilterError."""
     return SearchTarget(compile_filter(text))
 
 
@@ -80,7 +80,7 @@ def find_row(
     among: Ints | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> int | None:
-    """The first row from `start` on that has what is sought, that row not included; None when there is none.
+    """Returns the first row after `start` that matches the target, or None.
 
     The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
     looked at, rising; None: all. `stop` is asked every STEP rows.
@@ -105,7 +105,7 @@ def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:
-    """Where in a message it stands: fields that say the text, or bytes of any source; none for rows alone."""
+    """Returns where a message has the target: fields with the text, or bytes of a source; none for rows."""
     if sought.data is not None:
         return [place for source in tree.sources for place in _find_in_bytes(sought.data, source.data, source.id)]
     if sought.text is not None:

@@ -29,7 +29,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 @make_slotted
 class Selection:
-    """What is wanted of rows; the order of the fields is that in which they act.
+    """Which rows to print; the fields apply in their order.
 
     count: rows that are read. wanted: a filter. order: what they are sorted by. head: how many of the first ones then
     stay, and tail: how many of the last ones of these. None: all.
@@ -56,7 +56,7 @@ class Selection:
                 return
 
     def select_rows(self, reader: RowReader, count: int) -> Iterator[Ints]:
-        """The rows to print of the first `count`, all of which have been read."""
+        """Returns the rows to print of the first `count`, all of which have been read."""
         if not self.order and self.head is None and self.tail is not None:
             yield self._find_last(reader, count)
         else:
@@ -65,16 +65,16 @@ class Selection:
 
     @property
     def divisible(self) -> bool:
-        """Whether windows of rows can be looked at apart from one another: there is no order, head or tail."""
+        """Whether windows of rows can be processed independently: there is no order, head or tail."""
         return not self.order and self.head is None and self.tail is None
 
     def filter_rows(self, reader: RowReader, rows: range) -> Ints:
-        """Those of a window of rows that pass the filter."""
+        """Returns the rows of a window that match the filter."""
         numbers = np.arange(rows.start, rows.stop)
         return numbers if self.wanted is None else self.wanted.select_rows(reader, numbers)
 
     def iterate_selected(self, reader: RowReader, growth: Iterable[range]) -> Iterator[Ints]:
-        """The same while rows close; ends when no further ones will be printed."""
+        """Yields rows to print while rows come in; ends when no further ones will be printed."""
         if not self.order and self.tail is None:
             yield from self._iterate_first(reader, growth)
         else:

@@ -17,7 +17,7 @@ _WHOLE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
 
 
 def parse_whole_amount(text: str, units: Mapping[str, int]) -> int | None:
-    """A whole number, times what its unit counts; None where it is none. units: in lower case, "" for none."""
+    """Parses a whole number with a unit, and multiplies; None if it is neither. "" is the empty unit."""
     match = _WHOLE.fullmatch(text)
     unit = None if match is None else units.get(match[2].lower())
     return None if match is None or unit is None else int(match[1]) * unit

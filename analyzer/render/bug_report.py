@@ -32,7 +32,7 @@ def find_version() -> str:
 
 
 def format_defect(error: BaseException) -> str:
-    """A defect for the user's own terminal: with the exception's words, without the way to it."""
+    """Formats a defect for the user's own terminal: the words of the exception, without the traceback."""
     return "\n".join(
         (
             f"{PROGRAM}: this is a defect of the program, not of your input; please report these lines:",
@@ -58,7 +58,7 @@ def format_report(error: BaseException) -> list[str]:
 
 
 def format_finding_report(finding: Finding, kind: str) -> list[str]:
-    """Of a dissector's defect, which cost its message. kind: what the message is, `kafka Fetch v12 response`."""
+    """Formats the report of a dissector's defect. kind: the message, such as `kafka Fetch v12 response`."""
     return [
         f"{PROGRAM}: a defect of a dissector",
         f"  error:   {safe_text(finding.text, 200)}",

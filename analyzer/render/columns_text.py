@@ -11,7 +11,7 @@ GAP = 2
 
 
 def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
-    """A line for each row. Columns of `left` begin together, others end together. Cells are made safe here."""
+    """Returns a line for each row. Columns in `left` are left-aligned. Cells are escaped here."""
     safe = [[safe_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     for row in safe:

@@ -54,7 +54,7 @@ class DelimitedForm:
         return parts[1:]
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """No texts, because lines of this form have no slots."""
+        """Returns no texts, because lines of this form have no slots."""
         return {}
 
 

@@ -54,7 +54,7 @@ def format_message_line(cells: Mapping[str, Any], since: int) -> Line:
 
 
 def format_comment_notes(comments: Sequence[str]) -> Iterator[Line]:
-    """What somebody wrote onto a message's packets, indented."""
+    """Formats the comments on a message's packets, indented."""
     for comment in comments[:MOST_COMMENTS]:
         yield (*_INDENT, ("note", f"comment: {safe_text(comment, LONGEST_COMMENT)}"))
     if len(comments) > MOST_COMMENTS:
@@ -67,7 +67,7 @@ def format_field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
 
 
 def format_dump_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
-    """A message's bytes as it was sent, secrets masked, indented."""
+    """Formats a message's bytes as it was sent, with secrets masked, indented."""
     spans = () if limits.show_secrets else find_secret_spans(tree).get(0, ())
     most = None if limits.bytes_limit is None else DUMPED
     return (_INDENT + line for line in format_hexdump(tree.sources[0].data, spans, limit=most))

@@ -27,7 +27,7 @@ NAMED, LONGEST = 6, 60
 
 
 def make_difference_objects(each: Difference) -> Iterator[dict[str, Any]]:
-    """An object under KEYS for each change of a difference, all with its sentence."""
+    """Yields one object with KEYS for each change of a difference, all with its sentence."""
     text, of = format_difference(each), each.of or (None, None)
     for change in each.changes:
         name = _NAMES.get(each.kind) if each.operation is None else None
@@ -47,7 +47,7 @@ def make_difference_objects(each: Difference) -> Iterator[dict[str, Any]]:
 
 
 def format_difference(each: Difference) -> str:
-    """What changed, in one sentence."""
+    """Describes a difference in one sentence."""
     return safe_text(_SENTENCES[each.kind](each, each.operation or each.protocol or "all messages"))
 
 

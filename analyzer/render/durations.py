@@ -21,7 +21,7 @@ _PER_UNIT = 100_000
 
 
 def format_duration(nanoseconds: int | None) -> str:
-    """`380ns`, `4.2us`, `12.3ms`, `1.50s`; nothing for None."""
+    """Formats ns for people: `380ns`, `4.2us`, `12.3ms`, `1.50s`; an empty text for None."""
     if nanoseconds is None:
         return ""
     size = abs(nanoseconds)
@@ -50,7 +50,7 @@ _TEXTS = TextTable(lambda number: _format_text(*divmod(number, _PER_UNIT)))
 
 
 def make_duration_cells(nanoseconds: Ints, style: CellStyle) -> Cells:
-    """The same of many, none of them negative, as cells. Raises TooWide for a thousand seconds and more."""
+    """Formats many non-negative durations (ns) as cells. Raises TooWide for 1000 s and more."""
     unit = np.searchsorted(_LIMITS, nanoseconds, "right")
     one = 10 ** (3 * unit)
     step = np.where(

@@ -46,7 +46,7 @@ class ExtendedRowReader(RowReader):
             self._paths = PathReader(self, paths, shape)
 
     def read_column(self, key: str, rows: Ints) -> CellColumn:
-        """A column of rows (n): a path in the body, a time of the clock, a host name, or one of the index."""
+        """Reads a column for rows (n): a path in the body, a time, a host name, or an index column."""
         if self._clock is not None and key == "time":
             return self._clock.read_column(self, rows)
         if self._paths is not None and key in self._paths.keys:
@@ -56,7 +56,7 @@ class ExtendedRowReader(RowReader):
         return super().read_column(key, rows)
 
     def read_columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
-        """The values of several columns of rows, a list of n values for each key."""
+        """Reads several columns, a list of n values for each key."""
         if not BODY_KEYS.isdisjoint(keys):
             return super().read_columns(keys, rows)
         return [self.read_column(key, rows).values() for key in keys]
@@ -64,7 +64,7 @@ class ExtendedRowReader(RowReader):
     def read_objects(
         self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
     ) -> Iterator[dict[str, Any]]:
-        """An object for each row; what is asked of a body by its path is read for all rows at once."""
+        """Returns an object for each row; paths in bodies are read for all rows at once."""
         special = [key for key in keys if self._is_special(key)]
         if not special:
             return super().read_objects(keys, rows, named)

@@ -42,7 +42,7 @@ EXTRAS: Mapping[str, Extra] = {
 
 
 def is_installed(extra: str) -> bool:
-    """Whether all modules of an extra can be imported."""
+    """Returns whether all modules of an extra can be imported."""
     return not any(map(_is_missing, EXTRAS[extra].modules))
 
 
@@ -58,7 +58,7 @@ def require_extra(extra: str, what: str, *, whole: bool = False) -> None:
 
 
 def explain_missing_extra(error: ImportError) -> str | None:
-    """The sentence for a failed import if an extra brings that module; None if no extra does."""
+    """Returns the sentence for a failed import, if an extra has that module; or else None."""
     name = error.name or ""
     for extra, each in EXTRAS.items():
         for module in (*each.modules, *each.sometimes):
@@ -68,7 +68,7 @@ def explain_missing_extra(error: ImportError) -> str | None:
 
 
 def make_install_command(extra: str) -> str:
-    """The command that adds an extra to this installation."""
+    """Returns the command that adds an extra to this installation."""
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {PROGRAM} {_quote_words(_list_requirements(extra))}"
     python = shlex.quote(sys.executable)

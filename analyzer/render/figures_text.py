@@ -68,7 +68,7 @@ _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 
 def select_metrics(groups: Sequence[GroupStatistics]) -> list[str]:
-    """Those of which there is anything to say."""
+    """Returns the metrics that have a value in any group."""
     return [name for name in SHOWN if any(_has_values(name, group.figures) for group in groups)]
 
 
@@ -80,7 +80,7 @@ def _has_values(name: str, figures: Metrics) -> bool:
 def format_groups(
     found: Statistics, groups: Sequence[GroupStatistics], bars: str = BLOCKS, width: int | None = None
 ) -> Iterator[str]:
-    """A head, a line for each of these groups, and how they stand to all of them.
+    """Yields a head and a line for each group, with its share of all messages.
 
     width: cells of a line; figures are left out from the right where there is no room for them.
     """
@@ -125,7 +125,7 @@ def _choose_format(key: str) -> Show:
 
 
 def format_value(value: Any, label: Label | None = None) -> str:
-    """A value that messages are grouped by, in a cell; `-` for none."""
+    """Formats a value that messages are grouped by as a cell; `-` for none."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -137,7 +137,7 @@ def format_value(value: Any, label: Label | None = None) -> str:
 
 
 def format_conversations(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
-    """A line for each connection."""
+    """Yields a head and a line for each connection."""
     head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
     shown = [column for column in _NETWORK if any(getattr(each, column[1]) for each in found[:most])]
     rows = [
@@ -160,7 +160,7 @@ def format_conversations(found: Sequence[Conversation], most: int | None, width:
 
 
 def format_endpoints(found: Sequence[Endpoint], most: int | None, width: int | None = None) -> Iterator[str]:
-    """A line for each endpoint."""
+    """Yields a head and a line for each endpoint."""
     head = ("endpoint", "connections", "messages", "bytes", "sent", "bytes", "received", "bytes")
     rows = [
         (

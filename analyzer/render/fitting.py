@@ -21,7 +21,7 @@ _BEFORE, _BEHIND = 64, 32
 
 
 def count_cells(text: str) -> int:
-    """How many cells a text takes."""
+    """Returns how many terminal cells a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # most texts do without
@@ -30,14 +30,14 @@ def count_cells(text: str) -> int:
 
 
 def cut_end(text: str, width: int) -> str:
-    """At most `width` cells, the last an ellipsis if anything was cut; a number is left out rather than split."""
+    """Cuts a text to `width` cells, with an ellipsis at its end; a number is dropped rather than split."""
     if count_cells(text) <= width:
         return text
     return text[: _find_before_number(text, _count_fitting(text, max(width - 1, 0)))].rstrip() + ELLIPSIS * (width > 0)
 
 
 def cut_middle(text: str, width: int) -> str:
-    """The same, the middle left out: names of topics and paths begin alike and end unlike."""
+    """Cuts a text to `width` cells in its middle: topics and paths often begin alike."""
     if count_cells(text) <= width:
         return text
     back = (width - 1) // 2
@@ -47,7 +47,7 @@ def cut_middle(text: str, width: int) -> str:
 
 
 def wrap_text(text: str, width: int, first: str = "", indent: str | None = None) -> Iterator[str]:
-    """Lines of at most `width` cells, broken at spaces; only a word that is longer than a line is broken itself.
+    """Wraps a text to lines of at most `width` cells, at spaces where possible.
 
     first: what stands before the text; indent: before its other lines, by default as many spaces.
     """
@@ -72,7 +72,7 @@ def fit_columns(
     dropped: Sequence[int],
     lists: frozenset[int],
 ) -> tuple[list[list[str]], list[int]]:
-    """The same cells in columns that fit `width`, and the numbers of the columns that are left.
+    """Fits cells into columns of `width` cells together; returns them with the numbers of columns left.
 
     rows: with the head. least: columns of names, that may become so narrow; they lose their middle, those of `lists`
     their end. dropped: columns in the order in which they are left out, when no name can become narrower.
@@ -89,7 +89,7 @@ def fit_columns(
 
 
 def align_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterator[str]:
-    """A line for each row, as analyzer.render.columns_text.aligned makes it, of any characters."""
+    """Returns a line for each row of cells, aligned by column, for any characters."""
     every = list(rows)
     widths = [max(map(count_cells, column)) for column in zip(*every, strict=True)]
     for row in every:
@@ -147,7 +147,7 @@ def _find_behind_number(text: str, at: int) -> int:
 
 
 class LineCutter:
-    """An output for whole lines: those of more than `width` cells are cut and end in `mark`.
+    """Writes whole lines to an output; lines of more than `width` cells are cut and end in `mark`.
 
     Blanks at the end of a line are left out. What is written are whole lines, one or more.
     """

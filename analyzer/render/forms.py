@@ -32,7 +32,7 @@ _LONG = 8192
 
 
 class BodySlot(NamedTuple):
-    """Where in a line a text of the body stands."""
+    """A place in a line where a text of the body goes."""
 
     name: str
 
@@ -50,10 +50,10 @@ class RowForm(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether a slot is the line for people, which may say something of a request beside its answer."""
+        """Whether a slot is the summary line, which may need fields of the request of an answer."""
 
     def format_head(self) -> bytes:
-        """What stands above all rows."""
+        """Returns the bytes before all rows, such as a line of titles."""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, each with its line break, or all in one piece where no frame has a slot.
@@ -80,7 +80,7 @@ class RowWriter:
         self._decoder = TemplateDecoder(reader, form.format_slots, asks=form.asks)
 
     def write_rows(self, rows: Ints) -> Iterator[bytes]:
-        """The lines of rows, in pieces."""
+        """Yields the lines of rows as bytes, several lines at a time."""
         try:
             frame = self._form.make_frame(self.reader, rows)
         except TooWide:

@@ -14,7 +14,7 @@ WIDTH = 16
 def format_hexdump(
     data: bytes, masks: Sequence[Span] = (), highlight: Span | None = None, limit: int | None = None
 ) -> Iterator[Line]:
-    """Lines of 16 bytes: offset, hex, text. Bytes in `masks` are `**`; at most `limit` bytes, then a count."""
+    """Formats bytes in lines of 16 (offset, hex, text); `masks` are `**`; at most `limit` bytes."""
     shown = len(data) if limit is None else min(limit, len(data))
     for at in range(0, shown, WIDTH):
         yield format_hexdump_line(at, data[at : min(at + WIDTH, shown)], masks, highlight)
@@ -25,7 +25,7 @@ def format_hexdump(
 def format_hexdump_line(
     at: int, row: bytes, masks: Sequence[Span], highlight: Span | None, width: int = WIDTH, digits: int = 8
 ) -> Line:
-    """One line: the bytes `row` from offset `at`, padded to `width` bytes, the offset in at least `digits` digits."""
+    """Formats the bytes `row` as one line of a dump, padded to `width` bytes; `at` is their offset."""
     return _format_line(at, row, _choose_styles(at, len(row), masks, highlight), width, digits)
 
 

@@ -22,7 +22,7 @@ _LONGEST = 400
 
 
 def format_known(known: RelatedValues) -> Iterator[Line]:
-    """A line for each name and for each topic of the session, as far as there is room."""
+    """Yields a line for each resolved name, and for each topic of the session, up to a limit."""
     for each in known.named[:MOST]:
         what, phrase_text = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
         suffix = "" if each.row is None else f" (message {each.row + 1})"

@@ -29,7 +29,7 @@ STYLES = {
 
 
 def strip_styles(line: Line) -> str:
-    """The line without its styles."""
+    """Returns the text of a line without its styles."""
     return "".join(text for _, text in line)
 
 

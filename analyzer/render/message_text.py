@@ -23,7 +23,7 @@ MOST_COMMENTS, LONGEST_COMMENT = 20, 1000
 
 
 def format_message(message: PrintedMessage, tree: Tree, limits: Limits) -> Iterator[Line]:
-    """The lines of one message; offsets in the dumps are those of the tree."""
+    """Yields the lines of one message; offsets in dumps are those of the tree."""
     yield format_title(message, tree.sources[0].length)
     for finding in (*message.findings, *tree.findings):
         yield format_finding(finding)
@@ -67,7 +67,7 @@ def format_row_place(
 
 
 def format_comments(comments: Sequence[tuple[int, str]]) -> Iterator[Line]:
-    """A line for each comment on a packet, and one that counts those that are not shown."""
+    """Yields a line for each comment on a packet, and one with the number of comments left out."""
     for number, comment in comments[:MOST_COMMENTS]:
         yield (("note", f"comment on packet {number}: {safe_text(comment, LONGEST_COMMENT)}"),)
     if len(comments) > MOST_COMMENTS:

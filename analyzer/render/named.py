@@ -8,18 +8,18 @@ from dissectors.api import Body, Context, Dissector
 
 
 class LineNamer:
-    """Who names ids: another one for another reader."""
+    """Resolves ids in lines to names, for the rows of one reader."""
 
     def __init__(self) -> None:
         self._naming: TopicNamer | None = None
 
     @property
     def edition(self) -> int:
-        """A number that rises when names become known by which earlier texts would differ."""
+        """A number that rises when new names make earlier texts outdated."""
         return 0 if self._naming is None else self._naming.edition
 
     def bind_reader(self, reader: RowReader) -> TopicNamer:
-        """Who names ids in the rows of a reader."""
+        """Returns the namer for the rows of another reader."""
         found = self._naming
         if found is None or found.session is not reader.session or found.streaming is not reader.streaming:
             found = self._naming = TopicNamer(reader.session, streaming=reader.streaming)

@@ -34,11 +34,11 @@ class NdjsonForm:
         return b""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """The JSON objects of rows, each with its line break."""
+        """Yields the JSON objects of rows, each with its line break."""
         return map(self._json.format_line, reader.read_objects(self._keys, rows))
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame:
-        """The parts of the same objects: constants, cells of the index, and slots for what the body says."""
+        """Returns the parts of the JSON objects: constants, index cells, and slots for texts of the body."""
         self._marking.nested.forget()
         parts: list[Any] = []
         for key in self._keys:
@@ -47,7 +47,7 @@ class NdjsonForm:
         return [*parts, b"}"]
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """The texts of a body's slots as JSON."""
+        """Formats the texts of a body's slots as JSON."""
         found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
         if "info" in self._keys:
             found["info"] = escape_line_breaks(dissector.info(body, context))

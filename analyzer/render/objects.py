@@ -15,7 +15,7 @@ FORMS = ("ndjson", "json", "csv", "tsv")
 
 
 class Out(Protocol):
-    """Where bytes are printed to."""
+    """A destination for printed bytes."""
 
     def write(self, data: bytes, /) -> object:
         """Writes one piece of bytes."""
@@ -34,14 +34,14 @@ class JsonArray:
         self._out, self._begun = out, begun
 
     def write(self, data: bytes, /) -> None:
-        """One or more whole lines."""
+        """Writes one or more whole lines as elements of the array."""
         if data:
             self._out.write(b",\n" if self._begun else b"[\n")
             self._out.write(data[:-1].replace(b"\n", b",\n"))
             self._begun = True
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """The same of several pieces."""
+        """Writes several pieces, each of whole lines, as elements of the array."""
         for line in lines:
             self.write(line)
 

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def make_overview_object(found: Overview, reader: RowReader) -> Json:
-    """All of it; lists have the most frequent first."""
+    """Makes the JSON object of an overview; its lists have the most frequent entry first."""
     return {
         "packets": found.packets,
         "tcp_packets": found.tcp_packets,
@@ -68,12 +68,12 @@ def make_overview_object(found: Overview, reader: RowReader) -> Json:
 
 
 def make_conversation_object(each: Conversation) -> Json:
-    """The JSON object of a connection in the overview."""
+    """Makes the JSON object of a connection in the overview."""
     return {**asdict(each), "began": format_iso_time(each.began)}
 
 
 def make_statistics_object(found: Statistics, groups: Sequence[GroupStatistics]) -> Json:
-    """The JSON object of statistics with their groups."""
+    """Makes the JSON object of statistics with their groups."""
     return {
         "by": list(found.by),
         **_make_span(found.first, found.last),
@@ -89,12 +89,12 @@ def _make_groups(found: Statistics, groups: Sequence[GroupStatistics] | None = N
 
 
 def make_group_object(by: Sequence[str], group: GroupStatistics) -> Json:
-    """The values that a group's messages have, and its figures."""
+    """Makes the JSON object of a group: its common values and its metrics."""
     return {**dict(zip(by, make_key_values(by, group.key), strict=True)), **asdict(group.figures)}
 
 
 def make_key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
-    """The values as programs read them: a time is ISO 8601."""
+    """Returns the values of a group's keys for programs: a time is ISO 8601."""
     return [
         format_iso_time(value) if name == "time" and value is not None else value
         for name, value in zip(by, key, strict=True)

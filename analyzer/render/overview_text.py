@@ -46,7 +46,7 @@ _LEFT = frozenset({NAME, VERSIONS, HISTOGRAM})
 
 
 def format_overview_table(found: Overview, width: int, bars: str = BLOCKS) -> Iterator[str]:
-    """A head, protocols with their operations, and clients; no longer than `width` characters where that can be."""
+    """Yields a table of protocols, operations and clients, at most `width` wide if possible."""
     low, high = _find_range(found.operations)
     rows = [*_list_operations(found, low, high, bars), *_list_clients(found)]
     titles = dict(zip(HEAD, HEAD, strict=True))
@@ -125,7 +125,7 @@ def _make_cells(name: str, versions: str, figures: Metrics, shape: str) -> Seque
 
 
 def name_operation(each: OperationMetrics) -> str:
-    """What stands for an operation, as in `list`."""
+    """Returns the name of an operation, as `list` prints it."""
     if each.operation is None:
         return "raw" if each.figures.raw == each.figures.messages else "?"
     return each.operation
@@ -163,7 +163,7 @@ INDENT = "  "
 
 
 def format_overview(found: Overview, source: str, bars: str = BLOCKS, width: int = WIDTH) -> Iterator[str]:
-    """All lines, of at most `width` characters where that can be; `source` names the capture."""
+    """Yields all lines of an overview, at most `width` wide if possible; `source` names the capture."""
     width = max(width, NARROWEST)
     yield from _format_head(found, source, bars, width)
     if not found.total.messages:

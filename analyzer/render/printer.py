@@ -98,28 +98,28 @@ class RowPrinter:
 
     @property
     def divisible(self) -> bool:
-        """Whether rows may be printed by several processes: none depends on the one before."""
+        """Whether several processes may print rows: no row depends on the one before."""
         return self._clock is None or not self._clock.is_delta
 
     @property
     def out_is_standard(self) -> bool:
-        """Whether standard output is what is printed to, and other processes may write to it, too."""
+        """Whether output goes to standard output, to which other processes may write as well."""
         try:
             return self._is_standard and sys.stdout.fileno() == 1
         except (OSError, ValueError):
             return False
 
     def redirect(self, out: Out) -> None:
-        """What is printed from now on, of which there was some before, goes to another place."""
+        """Sends all further output to another destination; some has been written already."""
         self.out = self._wrap_out(out)
 
     def print_head(self) -> None:
-        """The line of names, where the form has one; columns that are as wide as their rows wait for these."""
+        """Prints the titles, if the form has any; widths that depend on rows are chosen later."""
         if self._unfit is None:
             self.out.write(self._form.format_head())
 
     def print_rows(self, reader: RowReader, rows: range | Ints) -> None:
-        """The rows of these numbers, in this order."""
+        """Prints the rows of these numbers, in this order."""
         if not len(rows):
             return
         asking = self._extend_reader(reader)
@@ -134,7 +134,7 @@ class RowPrinter:
             self.out.writelines(self._lines.write_rows(part))
 
     def end(self) -> None:
-        """No more rows will come."""
+        """Ends the output: no more rows will come."""
         if self._array is not None:
             self._array.end()
         if self._unfit is not None:

@@ -72,7 +72,7 @@ def _make_object(session: Analysis, reader: RowReader, problem: Problem) -> dict
 
 
 def name_problem(problem: Problem) -> str:
-    """`CODE#NUMBER`, with the number of the first message; CODE alone where no message shows it."""
+    """Returns `CODE#NUMBER` with the number of the first message; only CODE if no message shows it."""
     return problem.code if problem.first is None else f"{problem.code}#{problem.first + 1}"
 
 
@@ -93,7 +93,7 @@ class ProblemLines:
         self._reader = RowReader(session)
 
     def format_problem(self, problem: Problem) -> Iterator[str]:
-        """The head with the messages, what happened, whom it concerns, what it explains, and what to do."""
+        """Yields the lines of a problem: messages, what happened, to whom, what it explains, what to do."""
         what = problem.error if problem.code == ERROR_ANSWER else problem.code
         head = f"{problem.severity.name.lower():<8} {what:<24} {problem.count:>7,}  "
         yield from self._wrap(head, self._format_places(problem))
@@ -106,7 +106,7 @@ class ProblemLines:
             yield from self._wrap(INDENT, f"To do: {problem.advice}")
 
     def format_retried(self, problems: Sequence[Problem]) -> Iterator[str]:
-        """The same of errors after which clients try again, a line for each: see is_retried."""
+        """Yields a line for each problem that is_retried()."""
         count = sum(each.count for each in problems)
         head = f"{Severity.NOTE.name.lower():<8} {'retried errors':<24} {count:>7,}  "
         yield from self._wrap(head, "clients try again after these, and nothing is to be done unless they last")
@@ -163,7 +163,7 @@ def _count_times(problem: Problem) -> str:
 
 
 def is_retried(problem: Problem) -> bool:
-    """Whether a problem is an error after which a client tries again, which several are told together."""
+    """Returns whether a problem is an error after which clients try again; these are listed together."""
     return problem.code == ERROR_ANSWER and problem.severity == Severity.NOTE and not problem.effects
 
 

@@ -17,7 +17,7 @@ WIDTH = 22
 
 
 class PropertyLine(NamedTuple):
-    """A line. about: of what it speaks, as (kind, name): a protocol, a packet; None where it is of no such thing."""
+    """A line of properties. about: its subject as (kind, name), such as a protocol or packet; or None."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class PropertyLine(NamedTuple):
 
 
 def format_properties(found: Mapping[str, Any]) -> Iterator[PropertyLine]:
-    """The lines of what analyzer.insight.properties tells; those that say nothing are left out."""
+    """Yields the lines of the properties of a capture; empty ones are left out."""
     for file in found["files"]:
         for name, value in file.items():
             if name == "more_comments":

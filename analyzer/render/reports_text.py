@@ -45,23 +45,44 @@ _FIRST, _MESSAGES = "first", "messages"
 
 
 def format_cell(column: ReportColumn, value: Any) -> str:
-    """A cell for people; nothing for what is not there, or none."""
+    """Formats a cell for people; an empty text for None."""
     return "" if value in (None, []) else _SHOWN[column.kind](value)
 
 
+def describe_worst(report: ReportType, entries: Sequence[ReportRow]) -> str:
+    """What stands out among the rows of a report: how many must not be, or the one that took longest; else nothing."""
+    cells = [report.cells(entry) for entry in entries]
+    if faults := sum(map(report.is_fault, cells)):
+        return f"{faults:,} of {len(entries):,} must not be"
+    for column in report.columns:
+        measured = column.kind == "duration" and "timeout" not in column.name
+        times = [each[column.name] for each in cells if measured and each[column.name]]
+        if times:
+            longest = max(times)
+            row = next(each for each in cells if each[column.name] == longest)
+            return f"{make_title(column)} up to {format_duration(longest)}: {_name_row(report, row)}"
+    return ""
+
+
+def _name_row(report: ReportType, cells: Mapping[str, Any]) -> str:
+    """The first two texts of a row."""
+    texts = [str(cells[column.name]) for column in report.columns if column.kind == "text" and cells[column.name]]
+    return safe_text(", ".join(texts[:2]), LONGEST)
+
+
 def make_title(column: ReportColumn) -> str:
-    """The title of a column as it stands in a table."""
+    """Returns the title of a column in a table."""
     return column.name.removesuffix("_ns").replace("_", " ")
 
 
 def format_messages(entry: ReportRow, most: int = SHOWN) -> str:
-    """The numbers of its first messages."""
+    """Formats the numbers of the first messages of a row."""
     numbers = [str(row + 1) for _, row in entry.rows[:most]]
     return ", ".join([*numbers, *["..."] * (len(entry.rows) > most)])
 
 
 def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
-    """A line for programs: the columns by their names, its first and last time, its messages with their parts."""
+    """Makes the JSON object of a row: columns by name, first and last time, messages with their parts."""
     return {
         **{
             column.name: value if value is None else _CONVERTED.get(column.kind, _keep_value)(value)
@@ -74,7 +95,7 @@ def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
 
 
 def list_entry_keys(report: ReportType) -> list[str]:
-    """The names of such an object."""
+    """Returns the keys of the objects of make_entry_object()."""
     return [*(column.name for column in report.columns), _FIRST, "last", _MESSAGES]
 
 
@@ -90,7 +111,7 @@ def _cut_middle(text: str) -> str:
 
 
 def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
-    """A head, and a line for each entry.
+    """Yields a head, and a line for each row of a report.
 
     width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
     the right; what the line is about and the messages stay.

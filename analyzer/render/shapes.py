@@ -23,7 +23,7 @@ BETWEEN, MORE = ",", "..."
 
 
 class ListedCell:
-    """A list where the path can repeat, else the value or null: for JSON."""
+    """Formats a cell for JSON: a list if the path can repeat, or else the value or null."""
 
     is_text = False
 
@@ -36,7 +36,7 @@ class ListedCell:
 
 
 class JoinedCell:
-    """One text of all values, None where there is none. labels: numbers that have names are told by them."""
+    """Formats all values of a cell as one text, or None. labels: whether numbers get their names."""
 
     is_text = True
 

@@ -25,7 +25,7 @@ from dissectors.api import MessageHeader
 
 
 def format_row(session: Session, row: int, limits: Limits) -> Iterator[Line]:
-    """All lines of a row, with names in the place of ids."""
+    """Yields all lines of a row, with names in place of ids."""
     (cells,) = RowReader(session).read_objects(ROW_KEYS, np.array([row]), TopicNamer(session).fill_in_names)
     tree, packets = fragments.decode_tree_with_message(session, row), list_packets(session, row)
     ends = session.hosts.annotate_endpoint(cells["source"]), session.hosts.annotate_endpoint(cells["destination"])
@@ -37,7 +37,7 @@ def format_row(session: Session, row: int, limits: Limits) -> Iterator[Line]:
 
 
 def describe_row(header: MessageHeader, cells: Mapping[str, Any]) -> PrintedMessage:
-    """What is said of a message beside its tree; cells: its ROW_KEYS."""
+    """Returns everything about a message but its tree; cells: its ROW_KEYS."""
     error = cells["error"]
     return PrintedMessage(
         cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"]

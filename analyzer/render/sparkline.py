@@ -13,7 +13,7 @@ PLAIN = " .:-=+*#@"
 
 
 def choose_bars(encoding: str | None) -> str:
-    """The bars that an output of this encoding can say: BLOCKS or PLAIN."""
+    """Returns the characters for bars that an encoding has: BLOCKS or PLAIN."""
     try:
         BLOCKS.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -22,12 +22,12 @@ def choose_bars(encoding: str | None) -> str:
 
 
 def draw_sparkline(counts: Sequence[int], bars: str = BLOCKS) -> str:
-    """A character for each count (0 or more); `bars` grow from nothing to the highest."""
+    """Draws a character for each count (0 or more), from the lowest to the highest of `bars`."""
     highest, steps = max(counts, default=0), len(bars) - 1
     return "".join(bars[-(-count * steps // highest)] if highest else bars[0] for count in counts)
 
 
 def narrow_counts(counts: Sequence[int], width: int) -> list[int]:
-    """The same in at most `width` counts, neighbours added up."""
+    """Reduces counts to at most `width`, by adding up neighbours."""
     each = max(-(-len(counts) // width), 1)
     return [sum(counts[at : at + each]) for at in range(0, len(counts), each)]

@@ -75,20 +75,20 @@ class TableForm:
 
     @property
     def edition(self) -> int:
-        """A number that rises when names become known by which earlier texts would differ."""
+        """A number that rises when new names make earlier texts outdated."""
         return self._names.edition
 
     def format_head(self) -> bytes:
-        """The names of the columns."""
+        """Returns the line with the titles of the columns."""
         return self._format_row(HEAD).encode() + b"\n"
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """The lines of rows for people, each with its line break."""
+        """Yields the lines of rows for people, each with its line break."""
         for found in reader.read_objects(self._keys, rows, self._names.bind_reader(reader).fill_in_names):
             yield self._format_line(list(found.values())).encode()
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """The parts of the same lines; None where they must be written one by one."""
+        """Returns the parts of the lines; None if rows must be formatted one by one."""
         if list(self._keys) != list(TABLE_KEYS) or not self._names.bind_reader(reader).begin_rows(rows):
             return None
         column = {key: reader.read_column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
@@ -129,7 +129,7 @@ class TableForm:
         return cells.align_right(column.cells(PLAIN), self._widths[_TIME])
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """The line for people, and the body where it is asked for, of one message."""
+        """Formats the summary line of a message, and its body if the user wants it."""
         info = escape_line_breaks(dissector.info(self._names.fill_in_names(body, dissector, context), context))
         orphan = context.role is Role.RESPONSE and context.code is None
         tail = _format_tail(make_error(body), "guessed" if orphan else "complete", info, make_findings(body), [])

@@ -13,7 +13,7 @@ from dissectors.wire.secret import Secret
 
 
 class PrintedMessage(NamedTuple):
-    """What is printed of a message beside its tree."""
+    """What is printed about a message in addition to its tree."""
 
     protocol: str
     header: MessageHeader
@@ -23,7 +23,7 @@ class PrintedMessage(NamedTuple):
 
 
 def make_tree_object(message: PrintedMessage, tree: Tree) -> dict[str, Any]:
-    """The object for a JsonWriter, which shows or masks the Secrets in it."""
+    """Makes the object of a tree for a JsonWriter, which masks or shows its Secrets."""
     header = message.header
     return {
         "protocol": message.protocol,
@@ -50,12 +50,12 @@ def make_tree_object(message: PrintedMessage, tree: Tree) -> dict[str, Any]:
 
 
 def make_error_object(error: tuple[int, str] | None) -> dict[str, Any] | None:
-    """A row's or tree's `error`."""
+    """Makes the `error` object of a row or tree."""
     return None if error is None else {"code": error[0], "name": error[1]}
 
 
 def make_finding_object(finding: Finding) -> dict[str, Any]:
-    """A finding, with its place if it has one."""
+    """Makes the object of a finding, with its place in the bytes if it has one."""
     found: dict[str, Any] = {
         "severity": finding.severity.name.lower(),
         "code": finding.code,
@@ -67,7 +67,7 @@ def make_finding_object(finding: Finding) -> dict[str, Any]:
 
 
 def make_node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
-    """One node and those below it; below a secret all values are hidden."""
+    """Makes the object of a node and the nodes below it; below a secret all values are masked."""
     secret = hidden or is_secret(node)
     found: dict[str, Any] = {
         "name": node.spec.name,
@@ -89,7 +89,7 @@ def make_node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
 
 
 def mask_value(node: Field) -> Any:
-    """The node's value as a Secret, if there is anything to hide."""
+    """Returns the value of a node, as a Secret if it must be masked."""
     value = node.value
     if value is None or isinstance(value, Secret) or (node.children and not isinstance(value, bytes | str)):
         return value

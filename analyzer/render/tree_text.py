@@ -22,7 +22,7 @@ _PLACE = 12
 
 
 def format_title(message: PrintedMessage, length: int) -> Line:
-    """The line above a message: protocol, operation, and what the header says."""
+    """Formats the title of a message: protocol, operation, and values of the header."""
     header = message.header
     name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
     parts = [_format_bytes(length)]
@@ -42,12 +42,12 @@ def _format_bytes(count: int) -> str:
 
 
 def format_tree(tree: Tree, limits: Limits) -> Iterator[Line]:
-    """One line for each node, in order; those of a list beyond the limit are counted."""
+    """Yields one line for each node, in order; elements of a list beyond the limit are counted."""
     return _format_nodes(tree.fields, limits, depth=0, hidden=False)
 
 
 def format_finding(finding: Finding) -> Line:
-    """A finding with its severity, code, sentence and place."""
+    """Formats a finding: severity, code, sentence and place."""
     place = "" if finding.offset is None else f" (offset {finding.offset}{_format_source(finding.source)})"
     severity = finding.severity.name.lower()
     return ((severity, f"{severity} {finding.code}"), ("", f": {safe_text(finding.text, 4 * LONGEST_TEXT)}{place}"))
@@ -75,7 +75,7 @@ def _format_line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
 
 
 def format_node(node: Field, limits: Limits, hidden: bool) -> Line:
-    """A node's name, value, text and type, without its place; `hidden`: it lies below a secret."""
+    """Formats a node: name, value, text and type; `hidden`: it is below a secret."""
     line = [("name", safe_text(node.spec.name, LONGEST_TEXT))]
     secret = hidden or is_secret(node)
     value = mask_value(node) if secret or has_hidden_value(node) else node.value

@@ -89,7 +89,7 @@ class NetworkMeter:
         return find_figures(self._streams, self.halves, streams)
 
     def keep_only(self, streams: Ints) -> None:
-        """Gives back the figures of other streams (int64, rising)."""
+        """Frees the figures of all streams but these (int64, ascending)."""
         self.halves.keep_only(np.repeat(2 * streams, 2) + np.tile((0, 1), len(streams)))
 
     def measure(self, block: PacketBlock, order: Ints, streams: Ints, begin: Ints, end: Ints) -> None:

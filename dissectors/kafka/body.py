@@ -51,7 +51,7 @@ def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra, *,
 
 @lru_cache(maxsize=1024)
 def find_usual_recipe(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
-    """The recipe of a body in the version that was asked for; None where there is none."""
+    """Returns the recipe of a body in the requested version, or None."""
     if key is None or version is None:
         return None
     plan = body_plan(key, version, response)
@@ -61,7 +61,7 @@ def find_usual_recipe(key: int | None, version: int | None, response: bool, extr
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The values of a frame's body, its first error, and what there is to say."""
+    """Returns the values of a frame's body, its first error, and its findings."""
     role, key, version = context.role, context.code, context.version
     response = role is Role.RESPONSE
     extra = extra_key(context.extra)

@@ -79,7 +79,7 @@ def client_id(prefix: bytes) -> str | None:
 
 
 def has_client(message: bytes) -> bool:
-    """Whether a client id may stand behind the correlation id, in a request of a kind that nobody knows."""
+    """Returns whether a request of an unknown kind may have a client id after the correlation id."""
     if len(message) < 14:
         return False
     length = _INT16.unpack_from(message, 12)[0]

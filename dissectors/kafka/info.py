@@ -21,7 +21,7 @@ _SASL = frozenset({17, 36})
 
 
 def info_line(body: Body, context: Context) -> str:
-    """The line for a decoded message; empty for one that says nothing but its name."""
+    """Formats the summary line of a decoded message; empty if its name says everything."""
     told: list[int] = []
     values: dict[str, Any] = body.values
     parts = []

@@ -23,7 +23,7 @@ def error_names() -> Collection[str]:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code; one that no release knows keeps its number."""
+    """Returns the name of an error code; an unknown code keeps its number."""
     return _names("error").get(code) or f"UNKNOWN_{int(code)}"
 
 
@@ -59,7 +59,7 @@ def _utf8(data: Any) -> str | None:
 
 
 def format_authorized_operations(bits: int) -> str | None:
-    """The operations that a set of bits allows, by name; a broker that was not asked says the least int32.
+    """Formats the operations that a set of bits allows, by name; None for the least int32 (not requested).
 
     Bit n is the ACL operation n. One without a name keeps its number.
     """
@@ -84,7 +84,7 @@ def _sensitive() -> re.Pattern[str]:
 
 
 def is_sensitive(key: object) -> bool:
-    """Whether a configuration's value is one that Kafka itself never tells: the keys of type PASSWORD, by name."""
+    """Returns whether Kafka never shows a configuration's value: keys of type PASSWORD, by name."""
     return isinstance(key, str) and _sensitive().search(key) is not None
 
 

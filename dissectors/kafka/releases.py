@@ -19,7 +19,7 @@ class VersionRange(NamedTuple):
 
 
 def list_releases() -> Sequence[str]:
-    """All releases in the table, the oldest first."""
+    """Returns all releases in the table, the oldest first."""
     found: list[str] = table("releases")["releases"]
     return found
 

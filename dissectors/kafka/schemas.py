@@ -74,7 +74,7 @@ class Variant:
 
 @lru_cache(maxsize=1024)
 def list_variants(name: str, version: int) -> tuple[Variant, ...]:
-    """The layouts beside the usual one that releases wrote under this version of a message or structure."""
+    """Returns other layouts that releases wrote under this version of a message or structure."""
     return tuple(
         Variant(resolve(Schema.parse(name, row, KAFKA), version), row["releases"])
         for row in table("variants")["variants"]

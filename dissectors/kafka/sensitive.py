@@ -17,7 +17,7 @@ SENSITIVE_MODULES = frozenset({METADATA})
 
 @lru_cache(maxsize=1024)
 def is_sensitive_message(key: int | None, response: bool) -> bool:
-    """Whether messages of this kind may hold a secret, in whatever version. An Envelope may hold any message."""
+    """Returns whether messages of this kind may contain a secret. An Envelope may contain any message."""
     api = None if key is None else apis().get(key)
     if api is None:
         return False
@@ -59,7 +59,7 @@ def _metadata_topics() -> tuple[bytes, ...]:
 
 
 def is_sensitive_record(value: bytes) -> bool:
-    """Whether a record of the metadata that fits no layout may hold a secret: by its type, if that is known."""
+    """Returns whether a metadata record that fits no layout may contain a secret, by its type."""
     from dissectors.kafka.nested.payload_detection import read_framed_kind  # only a record that fits nothing asks
 
     kind = read_framed_kind(value)

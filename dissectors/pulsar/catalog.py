@@ -24,7 +24,7 @@ class PulsarCatalog(Catalog):
     """The names of all fields that a filter or a column can ask Pulsar messages for."""
 
     def layouts(self) -> Sequence[Layout]:
-        """One layout for each command type."""
+        """Returns one layout for each command type."""
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:

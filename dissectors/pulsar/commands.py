@@ -126,7 +126,7 @@ def commands() -> Mapping[int, Command]:
 
 
 def encode_varint(value: int) -> bytes:
-    """An unsigned varint as bytes."""
+    """Encodes an unsigned integer as a varint of Protocol Buffers."""
     found = bytearray()
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)
@@ -136,7 +136,7 @@ def encode_varint(value: int) -> bytes:
 
 @cache
 def markers() -> Mapping[int, MessageType]:
-    """What the payload of a marker holds, by its type; of the other types it holds nothing."""
+    """Returns the message type of a marker's payload by marker type; other types have no payload."""
     return {int(number): library().message(name) for number, name in table("commands")["markers"].items()}
 
 

@@ -78,7 +78,7 @@ class PulsarConversation(UnansweredRequests, Conversation):
     chunks: OrderedDict[Key, int] = field(default_factory=OrderedDict)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """A question waits under its side and number; an answer takes the oldest that waits under its own."""
+        """Pairs a command: a request waits under side and number, an answer takes the oldest under its own."""
         seen = read_header(prefix, from_client, self.client)
         header, command, _ = seen
         self.client = header.client
@@ -210,7 +210,7 @@ class PulsarConversation(UnansweredRequests, Conversation):
 
 
 def make_key(seen: FrameHeader, command: Command) -> tuple[str | None, int] | None:
-    """What the number of a question or answer counts in, and the number; None where it is missing."""
+    """Returns the kind and the number of a request or answer, by which they pair; None without a number."""
     header, number = seen.header, seen.wanted[0] if seen.wanted else None
     if command.counts in NUMBERED:
         return None if header.correlation is None else (header.scope, header.correlation)

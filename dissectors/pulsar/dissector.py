@@ -67,7 +67,7 @@ class Pulsar(Dissector):
     triage = lazy("dissectors.pulsar.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """A frame of a known command leaves hardly a doubt."""
+        """Rates first bytes: a frame of a known command is nearly certain."""
         return rate_evidence(prefix, from_client)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:

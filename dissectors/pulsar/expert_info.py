@@ -35,7 +35,7 @@ SIZE = 4
 
 
 def collect_findings(command: Command | None, values: Values, context: Context, size: Any) -> tuple[Finding, ...]:
-    """What there is to say of a message; `size`: the number that its frame begins with. Values may be symbolic."""
+    """Returns the findings of a message; `size`: its frame's first number. Values may be symbolic."""
     found = _report_oversized(size) if size > LIMIT - SIZE else ()
     speaks = None if command is None else _compile_table(command.code, context.role)
     return found if speaks is None else (*found, *speaks(values))

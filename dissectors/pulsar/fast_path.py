@@ -223,7 +223,7 @@ class PulsarFastPath(FastPath):
         return HeaderView(header, key, kind, stepped)
 
     def steady(self, conversation: Conversation) -> bool:
-        """No geo-replicator has sent on it, whose receipts need not carry a number of ours; and nothing is in doubt."""
+        """Returns whether the fast path may take over: no geo-replicator sends, and nothing is in doubt."""
         assert isinstance(conversation, PulsarConversation)
         return not conversation.sources and not conversation.doubts and not conversation.closed
 

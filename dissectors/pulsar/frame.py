@@ -61,7 +61,7 @@ def decode_command(sections: Sections) -> tuple[dict[str, Any], int]:
 
 @cache
 def payload_sections() -> tuple[SectionLayout, ...]:
-    """What stands between the command of a SEND or MESSAGE and its payload, in this order."""
+    """Returns the sections between the command of a SEND or MESSAGE and its payload, in order."""
     return (
         SectionLayout("broker_entry_metadata", library().message("BrokerEntryMetadata"), 0x0E02),
         SectionLayout("checksum", None, 0x0E01),
@@ -82,7 +82,7 @@ def _decode_payload_part(sections: Sections, at: int, found: dict[str, Any]) -> 
 
 
 def find_metadata(d: bytes) -> tuple[int, int]:
-    """Where the metadata of a SEND or MESSAGE begins and ends, if all that is there. Raises struct.error."""
+    """Returns where the metadata of a SEND or MESSAGE begins and ends. Raises struct.error if it is cut."""
     at = _WORD + _WORD + _UINT32.unpack_from(d, _WORD)[0]
     *_, (_, begin, end) = find_sections(d, at, payload_sections())
     return begin, end
@@ -94,7 +94,7 @@ def is_opaque(metadata: dict[str, Any]) -> bool:
 
 
 def describe_wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
-    """What the metadata says of a payload that can't be read by itself."""
+    """Describes from the metadata why a payload cannot be decoded by itself."""
     found: dict[str, Any] = {}
     if "encryption_keys" in metadata:
         found["encrypted"] = True
@@ -125,7 +125,7 @@ def classify_payload(metadata: Mapping[str, Any]) -> PayloadForm:
 
 
 def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
-    """A payload from a place to the end, decompressed if it can be: bytes, a batch, or what a marker says."""
+    """Decodes a payload up to the end, decompressed if possible: bytes, a batch, or a marker's content."""
     if is_opaque(metadata):
         return sections.rest(at)
     codec, size, count, marker = classify_payload(metadata)

@@ -184,7 +184,7 @@ def _read_checksum(reader: Reader, whole: bool) -> None:
 
 
 def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
-    """A payload that is neither encrypted nor a chunk, up to the end."""
+    """Reads a payload that is neither encrypted nor a chunk, up to the end."""
     form = classify_payload(metadata)
     spec, inside = _choose_reader(form)
     data = reader.data[reader.at : reader.end]

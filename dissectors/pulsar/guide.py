@@ -122,7 +122,7 @@ def make_frame_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
 
 
 def make_frame_page() -> Page:
-    """All there can be in a frame."""
+    """Makes the page about everything that a frame may contain."""
     frame = table("guide")["frame"]
     titles = {
         "simple": "Each frame",
@@ -139,7 +139,7 @@ def make_frame_page() -> Page:
 
 
 def make_markers_page() -> Page:
-    """What brokers write among the messages of a topic: marker_type tells, and what the payload then is."""
+    """Makes the page about markers, which brokers write among the messages of a topic."""
     held = {number: message.name for number, message in markers().items()}
     kinds = {int(number): name for number, name in table("enums")["MarkerType"].items()}
     rows = [(f"{number}", name, held.get(number, "nothing")) for number, name in kinds.items() if number]
@@ -155,13 +155,13 @@ def make_markers_page() -> Page:
 
 
 def make_types_page() -> Page:
-    """How Protocol Buffers writes values."""
+    """Makes the page about the encoding of values in Protocol Buffers."""
     rows = table("guide")["types"]
     return Page(columns([("what", "on the wire"), *rows.items()], ""), {"types": rows})
 
 
 def make_versions_page() -> Page:
-    """What each protocol version added; the lower one of CONNECT's and CONNECTED's is spoken."""
+    """Makes the page about protocol versions; a connection uses the lower one of both sides."""
     rows = table("guide")["versions"]
     lines = columns([("version", "added"), *rows.items()], "")
     return Page(lines or [NOTHING], {"versions": rows})

@@ -151,7 +151,7 @@ SHORT = 15
 
 
 def rate_evidence(prefix: bytes, from_client: bool | None) -> int:
-    """How sure the first bytes of a frame make us that it is one that this side sends."""
+    """Rates how certainly the first bytes of a frame are one that this side sends."""
     if len(prefix) < COMMAND_AT + 2:
         return 0
     total, size = SIZES.unpack_from(prefix)
@@ -175,7 +175,7 @@ def rate_evidence(prefix: bytes, from_client: bool | None) -> int:
 
 
 def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
-    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    """Describes a frame that claims to be larger than is plausible; None for any other."""
     if len(prefix) < COMMAND_AT + 2:
         return None
     total, size = SIZES.unpack_from(prefix)

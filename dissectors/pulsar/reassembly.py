@@ -196,7 +196,7 @@ def _annotate(node: Field, text: str) -> None:
 
 
 def read_with_findings(message: bytes, context: Context) -> Tree:
-    """A frame's nodes, and what there is to say of it."""
+    """Returns the nodes of a frame and its findings."""
     tree = read_frame(message)
     tree.findings.extend(collect_tree_findings(find_command(message)[0], tree, context))
     return tree

@@ -40,7 +40,7 @@ _HISTORY = {"RECONSUMETIMES": "retry", "REAL_TOPIC": "from", "__MSG_PROP_REPL_SO
 
 
 def format_signed(value: Any, _: str = "") -> str:
-    """A number of 64 bits as Pulsar prints it."""
+    """Formats a number of 64 bits as a signed one, as Pulsar prints it."""
     if isinstance(value, int) and value > MOST:
         return text_of(lambda number: f"{number - (1 << 64)}", value)
     return f"{value}"
@@ -265,7 +265,7 @@ def list_request_fields(context: Context) -> frozenset[Path]:
 
 
 def format_info(body: Body, context: Context) -> str:
-    """The line for a decoded message; empty for one that says nothing but its name."""
+    """Formats the summary line of a decoded message; empty if its name says everything."""
     kind, values = _make_line_kind(context.role, context.code), body.values
     asked = {} if body.request is None else {name: body.request[name] for name in kind.recalled if name in body.request}
     head = [] if body.error is None else [body.error[1]]

@@ -127,7 +127,7 @@ UNDECLARED = "undeclared"
 
 
 def find_body_kind(code: int | None, response: bool) -> str | None:
-    """How the body of an operation's request or answer is written; None for bytes."""
+    """Returns how the body of an operation's request or answer is encoded; None for bytes."""
     operation = operations().get(code) if code is not None else None
     if operation is None:
         return None

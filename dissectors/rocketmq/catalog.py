@@ -25,18 +25,18 @@ _REST = Member("_rest", "bytes")
 
 
 class RocketMQCatalog(Catalog):
-    """All operations, each with a request and an answer."""
+    """The field names of RocketMQ's operations, each with a request and an answer."""
 
     def layouts(self) -> Sequence[Layout]:
-        """Two layouts for each request code: request and answer."""
+        """Returns two layouts for each request code: request and answer."""
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """Topics, groups, queues, and what information lines say beside."""
+        """The aliases for topics, groups, queues, and other fields of summary lines."""
         return _load_field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """What the list's columns tell."""
+        """The aliases for columns of the list."""
         return aliases_of("rocketmq", table("field_aliases")["rows"])
 
     def errors(self) -> Collection[str]:

@@ -41,7 +41,7 @@ class RequestCode:
 
 @cache
 def operations() -> Mapping[int, RequestCode]:
-    """All request codes of all releases."""
+    """Returns all request codes of all releases."""
     return {
         int(code): RequestCode(
             int(code),
@@ -59,7 +59,7 @@ def operations() -> Mapping[int, RequestCode]:
 
 @cache
 def map_binary_codes() -> Mapping[int, int]:
-    """Request codes that do not fit into an int16, by the one that a binary header has of them."""
+    """Maps int16 codes of binary headers to the request codes that do not fit into an int16."""
     return {row["binary"]: int(code) for code, row in table("requests")["requests"].items() if "binary" in row}
 
 

@@ -30,7 +30,7 @@ _SPACE = " \t\r\n"
 
 
 def decode_json(data: bytes) -> object:
-    """An object or an array; its secrets are not hidden. Raises Unfit for what is neither, or not strict."""
+    """Decodes a JSON object or array; its secrets are not masked. Raises Unfit for anything else."""
     try:
         text = data.decode()
         value, end = _DECODER.raw_decode(text)

@@ -69,7 +69,7 @@ def _make_ext_spec(name: str, kind: str, secret: bool) -> FieldSpec:
 
 
 def read_mark(reader: Reader) -> tuple[int, int]:
-    """How the header is written, and the offset behind it."""
+    """Reads how the header is encoded; returns it and the offset after it."""
     mark: int = reader.take(_MARK, UINT32)
     kind, size = mark >> 24, mark & 0xFF_FFFF
     reader.bits(_SERIALIZE, SERIALIZE[kind] if kind < len(SERIALIZE) else str(kind), 0xFF00_0000)

@@ -57,11 +57,11 @@ class RocketMQ(Dissector):
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """Nearly proof, where a header is there to be checked."""
+        """Rates the first bytes of a direction; a complete header is nearly certain."""
         return rate_side(prefix, from_client)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether a header begins here; either side may ask and answer."""
+        """Returns whether a header begins here; both sides send requests and answers."""
         return rate_evidence(prefix).score > _PLAUSIBLE
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:

@@ -29,7 +29,7 @@ _SUMMARIES = Summaries(formatters={"group": of_plain(str, lambda topic: topic.re
 
 @lru_cache(maxsize=1024)
 def find_expert_info(role: Role, code: int | None, error: str | None) -> ExpertInfoTable:
-    """What to look for in the commands of an operation; error: the name of what an answer reports (Body.error)."""
+    """Returns the conditions to check in commands of an operation; error: the name of a reported error."""
     return ExpertInfoTable(
         tuple(_list_answer_infos(code, error) if role is Role.RESPONSE else _list_request_infos(code))
     )

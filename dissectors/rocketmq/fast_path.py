@@ -67,7 +67,7 @@ class RocketMQFastPath(FastPath):
     WIDTH = HEAD + LEAST
 
     def headers(self, wire: Wire) -> HeaderColumns:
-        """Rows whose header is not whole in their first segment, or not as most are written, are `unsure`."""
+        """Reads many headers; rows whose header spans segments or has an unusual form are `unsure`."""
         count = len(wire.view)
         kind = wire.view[:, 4]
         size = be(wire.view, 4, "i4").astype(np.int64) & 0xFF_FFFF
@@ -92,7 +92,7 @@ class RocketMQFastPath(FastPath):
         return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False))
 
     def laden(self, prefix: Column, length: Column) -> Column:
-        """A frame that its header fills has no body."""
+        """Returns which messages may carry records: a frame that its header fills has no body."""
         filled: Column = (be(prefix, 4, "i4").astype(np.int64) & 0xFF_FFFF) + HEAD == length
         return ~filled
 

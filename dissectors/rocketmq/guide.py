@@ -117,7 +117,7 @@ def make_part_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
 
 
 def make_parts_page(name: str) -> Page:
-    """A layout of guide.json: its parts in order, and what they do not say."""
+    """Makes the page of a layout of guide.json: its parts in order, and remarks."""
     layout: Mapping[str, Any] = table("guide")["pages"][name]
     lines = [name, *columns([_PARTS, *layout["parts"]]), "", *layout["says"]]
     return Page(lines, {"name": name, "parts": make_part_data(layout["parts"]), "says": layout["says"]})
@@ -128,7 +128,7 @@ _PER_LINE = 6
 
 
 def make_response_page(name: str) -> Page:
-    """One response code, by its name."""
+    """Makes the page of one response code, by its name."""
     code = map_response_codes()[name]
     said, former = table("guide")["responses"].get(name, ""), _find_former_name(code)
     lines = [f"{name} (response code {code})"]
@@ -138,7 +138,7 @@ def make_response_page(name: str) -> Page:
 
 
 def map_response_codes() -> dict[str, int]:
-    """Response codes by what they are called now."""
+    """Maps the current names of response codes to the codes."""
     return {name: int(code) for code, name in table("names")["responses"].items()}
 
 
@@ -147,7 +147,7 @@ def _find_former_name(code: int) -> str:
 
 
 def make_responses_page() -> Page:
-    """All response codes; what one was called before where it has another name now."""
+    """Makes the page of all response codes, with former names."""
     rows = [
         (f"{code}", name, table("guide")["responses"].get(name, ""), _find_former_name(code))
         for name, code in map_response_codes().items()
@@ -199,7 +199,7 @@ _UNKNOWN = f"{INDENT}none that is known"
 
 
 def map_page_names() -> dict[int, str]:
-    """What a page is called by its request code: the name, with the number behind it where another code has it too."""
+    """Maps request codes to names of pages; codes with the same name get their number behind it."""
     found: dict[int, str] = {}
     for code, operation in operations().items():
         found[code] = f"{operation.name}_{code}" if operation.name in found.values() else operation.name
@@ -282,7 +282,7 @@ def _format_codes(codes: list[int]) -> str:
 
 
 def make_class_page(name: str) -> Page:
-    """A header class, and the requests and answers that have it."""
+    """Makes the page of a header class, with the requests and answers that have it."""
     used = [f"{each.name} {side}" for each in operations().values() for side in _SIDES if getattr(each, side) == name]
     below = [each for each in table("headers")["headers"] if name in list_superclasses(each)]
     lines = [f"{name}{_format_superclasses(name)}"]

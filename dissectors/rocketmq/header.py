@@ -163,7 +163,7 @@ NOTHING = ProbeEvidence(0)
 
 
 def rate_evidence(prefix: bytes) -> ProbeEvidence:
-    """What the first bytes of a frame say."""
+    """Rates the first bytes of a frame as evidence for RocketMQ."""
     if len(prefix) < HEAD:
         return NOTHING
     size, mark = MARK.unpack_from(prefix)
@@ -236,7 +236,7 @@ def rate_side(prefix: bytes, from_client: bool | None) -> int:
 
 
 def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
-    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    """Describes a frame that claims to be larger than is plausible; None for any other."""
     if len(prefix) <= HEAD or int.from_bytes(prefix[:_MINIMUM]) <= MAXIMUM:
         return None
     if rate_evidence(MAXIMUM.to_bytes(_MINIMUM) + prefix[_MINIMUM:]).score < UNDECIDED:
@@ -245,7 +245,7 @@ def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
 
 
 def report_oversized(size: int) -> tuple[Finding, ...]:
-    """What there is to say of a frame whose length is `size`."""
+    """Returns the finding for a frame whose length is `size`, if it is too large."""
     whole = size + _MINIMUM
     if whole <= TAKEN:
         return ()

@@ -35,7 +35,7 @@ _ORDERLY = 999
 
 
 def find_codec(sys_flag: int) -> str | None:
-    """How the body of a message is compressed whose sysFlag says COMPRESSED; None for a number that is no codec."""
+    """Returns the codec of a compressed message from its sysFlag; None for an unknown number."""
     number = sys_flag >> 8 & 7
     return CODECS[number] if number < len(CODECS) else None
 
@@ -46,7 +46,7 @@ def format_command_flag(value: int) -> str:
 
 
 def format_sys_flag(value: int) -> str | None:
-    """What is special about a message."""
+    """Formats the special properties of a message from its sysFlag."""
     said = [name for bit, name in _SYS_FLAG if value & bit]
     if value & COMPRESSED:
         said.insert(1, find_codec(value) or f"codec {value >> 8 & 7}")
@@ -55,17 +55,17 @@ def format_sys_flag(value: int) -> str | None:
 
 
 def format_pull_flag(value: int) -> str | None:
-    """What a pull wants besides messages."""
+    """Formats the options of a pull from its sysFlag."""
     return ", ".join(name for bit, name in _PULL if value & bit) or None
 
 
 def format_permission(value: int) -> str | None:
-    """What may be done with a topic."""
+    """Formats the permissions of a topic."""
     return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
 
 
 def format_delay(level: int) -> str | None:
-    """How long a delay level lasts where a broker's messageDelayLevel is as it comes; too large a one is the last."""
+    """Formats the time of a delay level, with the broker's default messageDelayLevel."""
     delays: list[int] = table("meanings")["delays"]
     return duration_text(delays[min(level, len(delays)) - 1]) if level > 0 else None
 

@@ -36,7 +36,7 @@ KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The values of a frame, its error, and what there is to say."""
+    """Returns the values of a frame, its error, and its findings."""
     try:
         found = _decode_fast(message, context)
     except FAILURES:
@@ -164,7 +164,7 @@ def _collect_typed(header: Field, fields: HeaderClass) -> dict[str, object]:
 
 
 def fold_tree(tree: Tree, context: Context) -> Body:
-    """The values that a tree holds, its error, and what its Findings say."""
+    """Returns the values of a tree, its error, and its findings."""
     values, findings = members(tree.fields), tuple(tree.findings)
     header = next((node for node in tree.fields if node.spec is HEADER), None)
     if header is None:

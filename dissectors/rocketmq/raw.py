@@ -25,7 +25,7 @@ class RocketMQRaw:
     """The HA port by what passes there; the proxy's by number."""
 
     def line(self, run: RawRun) -> str | None:
-        """What reports and log say, or what a port is for."""
+        """Describes unframed bytes in a line: reports and log of HA, or the purpose of a port."""
         other = foreign(run.data)
         if other is None and (found := ha.describe_raw(run)) is not None:
             return found

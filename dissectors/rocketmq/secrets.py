@@ -57,7 +57,7 @@ class SecretNames(Set[str]):
         return len(tuple(iter(self)))
 
     def intersection(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are secret; mostly a look at all of them at once."""
+        """Returns those of `names` that are secret."""
         return [name for name in names if name in self] if mentions_secret("\n".join(names).encode()) else []
 
 
@@ -65,7 +65,7 @@ SECRETS = SecretNames()
 
 
 def mentions_secret(data: bytes) -> bool:
-    """Whether bytes speak of secrets in any case."""
+    """Returns whether bytes contain the name of a secret, in upper or lower case."""
     lower = data.lower()
     return any(word in lower for word in _WORDS)
 

@@ -254,7 +254,7 @@ def list_request_fields(context: Context) -> frozenset[Path]:
 
 
 def format_info(body: Body, context: Context) -> str:
-    """The line for a decoded command; empty for one that says nothing but its name."""
+    """Formats the summary line of a decoded command; empty if its name says everything."""
     kind, values = _make_line_kind(context.role, context.code), body.values
     struct = _make_struct(body, kind)
     head: list[str] = []

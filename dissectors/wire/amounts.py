@@ -47,7 +47,7 @@ def length_text(value: Any) -> str:
 
 
 def value_text(value: object, most: int = 80, null: str = "null") -> str:
-    """A value in a few words: how many bytes or items it has, `***` for a secret, a text up to so many characters."""
+    """Describes a value briefly: number of bytes or items, `***` for a secret, or its first characters."""
     if isinstance(value, bytes):
         return size_text(len(value))
     if isinstance(value, list | dict):

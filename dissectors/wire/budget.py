@@ -27,7 +27,7 @@ def allow(size: int) -> None:
 
 
 def get_allowance() -> int:
-    """How many bytes may be decompressed for a message."""
+    """Returns how many bytes may be decompressed for a message."""
     return _Bound.size
 
 

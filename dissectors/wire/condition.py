@@ -36,12 +36,12 @@ _WORDS = frozenset(("true", "false", "null"))
 
 @cache
 def condition(text: str) -> Condition:
-    """The function of a condition; an empty one always holds. Raises ValueError for what is none."""
+    """Compiles a condition; an empty one is always true. Raises ValueError for a wrong one."""
     return _compile_source(f"lambda values: bool({_source(text)})")  # type: ignore[no-any-return]
 
 
 def first_of(texts: Sequence[str]) -> Callable[[Mapping[str, Any]], int]:
-    """Which of some conditions is the first that holds, counted from 1; 0 if none does."""
+    """Compiles conditions to a function that returns the number of the first true one, from 1; 0 if none is."""
     branches = " else ".join(f"{number} if {_source(text)}" for number, text in enumerate(texts, 1))
     return _compile_source(f"lambda values: {branches} else 0")  # type: ignore[no-any-return]
 
@@ -52,7 +52,7 @@ def number_of(function: Callable[[Any], int], value: Any) -> int:
 
 
 def walk(values: Any, steps: Sequence[str]) -> Any:
-    """What a path leads to, through structs, lists and embedded structures; None where there is nothing."""
+    """Returns the value at a path, through structs, lists and embedded structures; None if there is none."""
     for step in steps:
         if isinstance(values, EmbeddedValue):
             values = values.value
@@ -66,7 +66,7 @@ def walk(values: Any, steps: Sequence[str]) -> Any:
 
 
 def leads(values: Any, steps: Sequence[str]) -> bool:
-    """Whether there is something at a path, null also."""
+    """Returns whether a path leads to a value, which may be null."""
     *before, last = steps
     around = walk(values, before)
     if isinstance(around, EmbeddedValue):

@@ -22,5 +22,5 @@ class CutList(list[Any]):
 
 
 def length_of(items: Sized) -> int:
-    """How many items a list has, made or not."""
+    """Returns the number of items of a list, also of those that were not decoded."""
     return items.length if isinstance(items, CutList) else len(items)

@@ -24,13 +24,13 @@ class Crc32(DerivedStep):
     mask: int
 
     def add(self, values: dict[str, Any], budget: Budget) -> None:
-        """A wrong one is out of the ordinary."""
+        """Adds the result to the values only if the checksum is wrong."""
         if crc32(values[self.of]) & self.mask != values[self.member]:
             raise Unfit
         values[self.valid.name] = True
 
     def show(self, reader: Reader) -> None:
-        """A part of the checksum's leaf, and a Finding where it is wrong."""
+        """Adds the checksum's verdict to its leaf, with a Finding if it is wrong."""
         node, computed = reader.node(self.member), crc32(reader.node(self.of).value) & self.mask
         valid = node.value == computed
         node.children.append(Field(self.valid, valid, node.offset, node.length, node.source, bits=self.mask))
@@ -41,14 +41,14 @@ class Crc32(DerivedStep):
 
 @make_slotted(eq=False)
 class Pairs(DerivedStep):
-    """The pairs in a text: `middle` ends a name, `end` a value. The leaf's own value is a dict of them."""
+    """Splits a text into pairs: `middle` ends a name, `end` a value. The leaf's value is a dict of them."""
 
     type: str
     middle: bytes
     end: bytes
 
     def show(self, reader: Reader) -> None:
-        """A leaf for each, behind one for the length of the text."""
+        """Adds a leaf for each pair, after one for the length of the text."""
         node = reader.into[-1]
         if not isinstance(node.value, dict) or not node.value:
             return

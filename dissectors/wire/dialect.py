@@ -59,7 +59,7 @@ class Varint:
 
 @make_slotted(eq=False)
 class Rest:
-    """All bytes up to the end of the message, or of the part with a length that it stands in; see Sized.convert."""
+    """All bytes up to the end of the message, or of the enclosing part that has a length."""
 
     type: str = "bytes"
     convert: Callable[[bytes], object] | None = None

@@ -26,7 +26,7 @@ class EmbeddedValue:
 
 @make_slotted
 class Holder(FieldSpec):
-    """A node whose value is bytes and whose children are what these decode to; `holds` is the name of their schema."""
+    """A node of bytes whose children are the decoded content; `holds` names the schema."""
 
     holds: str | None = None
 
@@ -39,7 +39,7 @@ def embed(data: bytes | Secret, value: Any, name: str | None = None) -> Embedded
 
 
 def holds_secret(value: Any) -> bool:
-    """Whether there is a secret anywhere in a decoded value, or may be in what was not made of it."""
+    """Returns whether a decoded value contains a secret, or an undecoded part of it may."""
     if isinstance(value, dict):
         return any(map(holds_secret, value.values()))
     if isinstance(value, list):

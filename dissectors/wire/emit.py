@@ -57,7 +57,7 @@ def values_decoder(plan: Plan) -> Decode:
 
 @lru_cache(maxsize=256)
 def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
-    """A decoder that gives only the fields named by `paths` (tuples of names, arrays implicit) and skips the rest."""
+    """Compiles a decoder of the fields in `paths` only (tuples of names, arrays implicit)."""
     wanted: dict[str, Any] = {}
     for path in sorted(paths, key=len, reverse=True):
         inside = wanted

@@ -34,7 +34,7 @@ class ExpertInfo:
         return self.find(values) if self._when(values) else ()
 
     def symbolic(self, values: Values) -> Iterable[Finding]:
-        """The same of symbolic values. Raises NotTemplatable where more than a sentence is needed."""
+        """Finds expert info about symbolic values. Raises NotTemplatable if this needs more than a sentence."""
         if not self._when(values):
             return ()
         if not self._sentence:
@@ -49,7 +49,7 @@ def compile_expert_info(summaries: Summaries, row: Mapping[str, str]) -> ExpertI
 
 
 def compile_first(summaries: Summaries, rows: Sequence[Mapping[str, str]]) -> ExpertInfo:
-    """The first of several rows that says something."""
+    """Compiles several rows to a function that returns the result of the first one that finds something."""
     choices = [compile_expert_info(summaries, row) for row in rows]
     return ExpertInfo("", lambda values: next(filter(None, (each(values) for each in choices)), ()), sentence=True)
 
@@ -67,7 +67,7 @@ class ExpertInfoTable:
         return tuple([finding for each in self._all for finding in each(values)])
 
     def symbolic(self, values: Values) -> tuple[Finding, ...]:
-        """The same about symbolic values. Raises NotTemplatable where they are not the same for all such messages."""
+        """Finds expert info about symbolic values. Raises NotTemplatable if it may differ between messages."""
         return tuple([finding for each in self._all for finding in each.symbolic(values)])
 
 

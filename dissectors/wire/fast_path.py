@@ -86,7 +86,7 @@ class HeaderColumns:
 
 
 class HeaderView(NamedTuple):
-    """One message read by the slow path: its header, and the rest of what HeaderColumns says of it."""
+    """The header of one message as the slow path reads it, in the form of HeaderColumns."""
 
     header: MessageHeader
     key: int | None = None
@@ -199,7 +199,7 @@ class Logs:
 
 
 def load_fast_path(dissector: Dissector) -> FastPath | None:
-    """A protocol's fast path; None where it has none."""
+    """Loads the fast path of a protocol; None if it has none."""
     if dissector.fast_path is None:
         return None
     found: FastPath = import_module(dissector.fast_path).FAST_PATH
@@ -222,7 +222,7 @@ class FastPath(ABC):
 
     @abstractmethod
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
-        """The same of one that headers() was unsure of; prefix as Conversation.step gets it."""
+        """Reads one message that headers() could not decide; prefix: as Conversation.step gets it."""
 
     def lengths(self, wire: Wire) -> Column:
         """How long messages are (int64), where only a framer says it: the same as a new one would say.
@@ -250,7 +250,7 @@ class FastPath(ABC):
         return {}
 
     def layout(self, context: Context) -> HeaderLayout | None:
-        """How complete messages of such a context are laid out; None where only decoding tells."""
+        """Returns the layout of complete messages of a context; None if only decoding can tell."""
         return None
 
     def reporting(self, context: Context) -> Reporting | None:
@@ -261,15 +261,15 @@ class FastPath(ABC):
         return None
 
     def logs(self, context: Context) -> Logs | None:
-        """Where complete messages of such a context have records of logs; None where only decoding tells."""
+        """Returns where complete messages of a context have records; None if only decoding can tell."""
         return None
 
     def laden(self, prefix: Column, length: Column) -> Column:
-        """Which of complete messages may carry records, by their first LADEN bytes (uint8) and their length; all."""
+        """Returns which complete messages may carry records, by their first LADEN bytes (uint8) and lengths."""
         return np.ones(len(length), bool)
 
     def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
-        """The records in fields that logs() has told of, as Payloads.extract gives them, some messages at a time."""
+        """Yields the records in fields of logs(), as Payloads.extract returns them."""
         raise NotImplementedError
 
     def guess_hints(self, messages: Sequence[bytes]) -> Sequence[Mapping[str, str]]:
@@ -295,13 +295,13 @@ class FastPath(ABC):
 
 
 def view_keyed(header: MessageHeader) -> HeaderView:
-    """A message of a protocol that pairs by scope and correlation (dissectors.pairing.PairByKey)."""
+    """Returns the view of a message whose protocol pairs by scope and correlation (PairByKey)."""
     takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
     return HeaderView(header, header.correlation if takes_part else None, header.scope)
 
 
 def be(view: Column, at: int, kind: str) -> Column:
-    """A big-endian integer at byte `at` of each row; `kind` as in NumPy: i1, u2, i4, ..."""
+    """Reads a big-endian integer at byte `at` of each row; `kind` as in NumPy: i1, u2, i4, ..."""
     width = int(kind[1:])
     column: Column = view[:, at : at + width].view(f">{kind}")[:, 0]
     return column.astype(f"={kind}")
@@ -312,7 +312,7 @@ SMALL = 1 << 16
 
 
 def distinct(column: Column) -> tuple[Column, Column]:
-    """The different numbers of a column, rising, and which of them each row has (int64)."""
+    """Returns the distinct numbers of a column, ascending, and the index of each row's number (int64)."""
     low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
     if high - low < SMALL and column.dtype.kind == "i":
         place = column.astype(np.int64) - low

@@ -22,7 +22,7 @@ MembersOf: TypeAlias = "Callable[[Role, int | None], tuple[str | None, Sequence[
 
 
 def load_field_aliases(rows: Sequence[Row], members_of: MembersOf) -> tuple[FieldAlias, ...]:
-    """The rows that stand in bodies."""
+    """Returns the field aliases of the table that have places in bodies."""
     return tuple(_short(row, members_of) for row in rows if "key" not in row)
 
 
@@ -68,7 +68,7 @@ def leaf_paths(members: Sequence[Member], around: Path = ()) -> Iterator[Path]:
 
 
 def leads(path: Path, members: Sequence[Member]) -> bool:
-    """Whether there may be something at a path, as far as members tell."""
+    """Returns whether a path may lead to a value, as far as members tell."""
     is_open = False
     for name in path:
         member = next((each for each in members if each.name == name), None)

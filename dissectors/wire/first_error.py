@@ -12,7 +12,7 @@ First: TypeAlias = Callable[[dict[str, Any]], int]
 
 
 def first_nonzero(plan: Plan, enum: str) -> First:
-    """A function from values to the first value that is not 0 of the fields with this enum, in wire order; else 0."""
+    """Compiles a function that returns the first nonzero value of fields with an enum, in wire order."""
     writer = SourceWriter()
     writer.line("def first(v):")
     writer.depth += 1

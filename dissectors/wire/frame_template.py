@@ -35,7 +35,7 @@ def build_template(
     context: Context,
     request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
-    """What `read` makes of the frames (Dissector.template); None for a message that stands for itself."""
+    """Builds the template of a frame (Dissector.template); None if the message fits no template."""
     shape = TemplateBuilder(message if request is None else message + request[0])
     try:
         body = read(SymbolicFrame(shape, 0, len(message)), context)
@@ -64,7 +64,7 @@ class SymbolicFrame:
         self._shape.leave_open(at, at + _SIZE)
 
     def size(self, at: int, begin: int, end: int, bias: int = 0, code: str = "I") -> None:
-        """The number at a place, less `bias`, is how many bytes there are from `begin` to `end`."""
+        """Declares that the number at a place, less `bias`, counts the bytes from `begin` to `end`."""
         self._shape.encloses(Term(at, _SIZE, code), bias, begin, end)
 
     def text(self, begin: int, end: int, name_ends: str, *, as_run: bool = False) -> Any:
@@ -87,7 +87,7 @@ class SymbolicFrame:
             yield run(self._shape, *found.span()) if is_open else found[0].decode()
 
     def length(self, text: Any, begin: int, end: int) -> int:
-        """How long a text between two places is, in all such frames."""
+        """Returns the length of a text between two places, as a symbolic value."""
         if type(text) is not Text or text.size != end - begin:
             raise NotTemplatable
         return end - begin
@@ -102,11 +102,11 @@ class SymbolicFrame:
         return number
 
     def json(self, stop: int, secrets: Set[str] = frozenset(), names_end: str = "") -> JsonTemplater:
-        """What reads JSON up to a place."""
+        """Returns a symbolic reader of JSON up to a place."""
         return JsonTemplater(self._shape, stop, secrets, names_end)
 
     def json_rest(self, at: int, secrets: Set[str]) -> Any:
-        """The object or list from a place to the end; None where there is none that can be left open."""
+        """Returns the object or list from a place to the end; None if it must be the same in all frames."""
         for shape in (TemplateBuilder(self.data), self._shape):  # whoever fails has left nothing open
             try:
                 value, stop = JsonTemplater(shape, self.end, secrets).value(at)
@@ -123,7 +123,7 @@ class SymbolicFrame:
         return self._shape.bytes(self._rest(at))
 
     def content(self, at: int, read: Read) -> Any:
-        """What `read` makes of them."""
+        """Returns what `read` decodes from these bytes, as a symbolic value."""
         many = _reader(read)
         (value,) = many([self.data[at : self.end]], [()])
         if value is None:

@@ -20,7 +20,7 @@ def content(value: object) -> bytes | Secret | None:
 
 
 def dicts(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Every dict in a decoded value, outer ones first, and where it stands; also in what bytes were decoded to."""
+    """Yields every dict in a decoded value with its place, outer ones first, also in decoded bytes."""
     waiting: list[tuple[Place, Any]] = [(place, value)]
     while waiting:
         here, one = waiting.pop()
@@ -34,12 +34,12 @@ def dicts(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]
 
 
 def is_plain(value: Any) -> bool:
-    """Whether there is nothing in a value."""
+    """Returns whether a value has no members."""
     return value is None or isinstance(value, str | bytes | int | float | Secret)
 
 
 def find_within(values: Any, place: Place) -> Any:
-    """What stands at a place; None where there is none."""
+    """Returns the value at a place inside another; None if there is none."""
     for step in place:
         if isinstance(values, EmbeddedValue):
             values = values.value

@@ -44,7 +44,7 @@ class JsonTemplater:
         self._read = 0
 
     def value(self, at: int, depth: int = DEPTH) -> tuple[Any, int]:
-        """A value with its holes, and where it ends."""
+        """Reads a symbolic value; returns it and its end."""
         self._read += 1
         if not depth or self._read > MOST or at >= self._end:
             raise NotTemplatable
@@ -74,7 +74,7 @@ class JsonTemplater:
         return at + 1
 
     def plain(self, at: int) -> tuple[str, int]:
-        """A text that belongs to the shape, and where it ends."""
+        """Reads a text that must be the same in all messages; returns it and its end."""
         found = _TEXT.match(self._data, at, self._end)
         if found is None:
             raise NotTemplatable
@@ -84,7 +84,7 @@ class JsonTemplater:
             raise NotTemplatable from None
 
     def text(self, at: int) -> tuple[Any, int]:
-        """A text, and where it ends."""
+        """Reads a symbolic text; returns it and its end."""
         content, stop = self.plain(at)
         begin, end = at + 1, stop - 1
         if is_run(self._data, begin, end):

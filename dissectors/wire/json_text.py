@@ -52,19 +52,19 @@ def _make_spec(name: str, kind: str, secret: bool = False) -> FieldSpec:
 
 
 def space(reader: Reader, at: int) -> int:
-    """The offset of the next token, at or behind `at`."""
+    """Returns the offset of the next token, at or after `at`."""
     found = _SPACE.match(reader.data, at, reader.end)
     return reader.end if found is None else found.end()
 
 
 def find_next_token(reader: Reader, at: int) -> int:
-    """Where the next token begins behind a value that ends at `at`: behind its comma, if there is one."""
+    """Returns where the next token begins after a value that ends at `at`, and after its comma."""
     at = space(reader, at)
     return space(reader, at + 1) if reader.data[at : min(at + 1, reader.end)] == b"," else at
 
 
 def extent(reader: Reader, at: int, name: str) -> int:
-    """Where a key or a member's value that begins at `at` ends; a container is passed over by its brackets alone.
+    """Returns where a key or value that begins at `at` ends; containers are matched by brackets only.
 
     What no quote or bracket ends must be followed by something: else nobody knows whether it is whole.
     """
@@ -152,7 +152,7 @@ def members(reader: Reader, at: int, name: str) -> Iterator[tuple[str, int]]:
 
 
 def elements(reader: Reader, at: int) -> Iterator[tuple[str, int]]:
-    """The same for an array, whose elements are called by their index."""
+    """Yields the elements of an array, with their index in place of a key."""
     return _parts(reader, at)
 
 

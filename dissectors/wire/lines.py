@@ -56,7 +56,7 @@ class LineFramer(Framer):
 
 
 def find_line(reader: Reader, name: str, measure: LineMeasure) -> tuple[bytes, int, int]:
-    """The line at the cursor, the offset behind it and its string, and how many lines follow. Raises DecodeError."""
+    """Returns the line at the cursor, its end, and the number of lines after it. Raises DecodeError."""
     at = reader.at
     line = reader.data[at : reader.data.find(b"\n", at, reader.end) + 1]
     reader.need(len(line) or reader.end - at + 1, at, name)

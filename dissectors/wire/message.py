@@ -48,7 +48,7 @@ def read_framed(
 
 
 def read_unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tree:
-    """The same of a message without a length prefix."""
+    """Makes the tree of a message without a length prefix."""
     return _read_message(message, read, findings)[0].tree
 
 
@@ -74,7 +74,7 @@ def _prefix(kind: str) -> Wrapping:
 
 
 def fold_tree(tree: Tree, error_name: ErrorName | None = None) -> Body:
-    """The values that a tree holds, the first error among them, and what its Findings say."""
+    """Returns the Body of a tree: its values, the first error among them, and its findings."""
     code = next(_errors(tree.fields, error_name), 0) if error_name is not None else 0
     return Body(members(tree.fields), error_of(code, error_name), tuple(tree.findings))
 
@@ -91,7 +91,7 @@ def _errors(nodes: Iterable[Field], error_name: ErrorName) -> Iterator[int]:
 
 
 def error_of(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
-    """An error code with its name; None for 0."""
+    """Returns an error code with its name; None for code 0."""
     if not code or error_name is None:
         return None
     return code, error_name(code) or f"UNKNOWN_{code}"

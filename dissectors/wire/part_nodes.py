@@ -47,7 +47,7 @@ def add_parts(
 
 
 def part_values(parts: Iterable[ValuePart]) -> dict[str, Any]:
-    """What the nodes of these parts fold to; nothing of what they were decoded to."""
+    """Returns the values of the nodes of these parts, without values decoded from them."""
     return members([_make_whole(part) for part in parts])
 
 

@@ -38,7 +38,7 @@ class DecodedPart:
 
 
 def text_of(data: bytes) -> str | bytes:
-    """Text where it is UTF-8, else the bytes."""
+    """Decodes bytes as UTF-8 text; returns the bytes themselves if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -46,24 +46,24 @@ def text_of(data: bytes) -> str | bytes:
 
 
 def show_part(name: str, value: object, start: int, stop: int, head: int = 0, kind: str = "text") -> ValuePart:
-    """A part that everybody may see."""
+    """Makes a part that is never secret."""
     return ValuePart(FieldSpec(name, kind), value, start, stop, head)
 
 
 def label_part(name: str, value: object, start: int, stop: int, kind: str, label: Label, head: int = 0) -> ValuePart:
-    """A part that everybody may see, with what people read beside it."""
+    """Makes a part that is never secret, with a text for people."""
     return ValuePart(FieldSpec(name, kind, label), value, start, stop, head)
 
 
 def hide_part(name: str, data: bytes, start: int, stop: int, head: int = 0, kind: str = "text") -> ValuePart:
-    """A secret: `data` is the whole value."""
+    """Makes a secret part; `data` is the whole value."""
     value = data[start + head : stop]
     secret = Secret(value if kind == "bytes" else text_of(value))
     return ValuePart(FieldSpec(name, kind, secret=True), secret, start, stop, head)
 
 
 def seal_part(name: str, data: bytes, inside: tuple[ValuePart, ...], head: int = 0, kind: str = "text") -> ValuePart:
-    """A secret as a whole whose parts, which tile it, say for themselves whether they are one."""
+    """Makes a secret whose parts cover it and say which of them are secret."""
     start, stop = inside[0].start, inside[-1].stop
     value = Secret(text_of(data[start + head : stop]))
     return ValuePart(PartedSpec(name, kind, secret=True), value, start, stop, inside=inside)

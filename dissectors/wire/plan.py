@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @make_slotted(eq=False)
 class SecretBy:
-    """Where a value is a secret: the member that says so, the question to ask of it, and the spec if it is one."""
+    """Makes a value secret by another member: which member, the condition on it, and the secret spec."""
 
     member: str
     sensitive: Callable[[object], bool]
@@ -38,7 +38,7 @@ class SecretBy:
 
 @make_slotted(eq=False)
 class Bits:
-    """Some bits of a number, as a member beside it: a number, or whether the one bit is set."""
+    """Some bits of a number, as a member next to it: a number, or a flag for a single bit."""
 
     spec: FieldSpec
     mask: int
@@ -49,7 +49,7 @@ class Bits:
         return (self.mask & -self.mask).bit_length() - 1
 
     def extract(self, number: int) -> int | bool:
-        """The value of these bits in the number that holds them."""
+        """Returns the value of these bits in a number."""
         found = (number & self.mask) >> self.shift
         return bool(found) if self.spec.type == "bool" else found
 
@@ -68,7 +68,7 @@ class DerivedStep:
 
 @make_slotted(eq=False)
 class Leaf:
-    """A primitive value. secret_by: it is secret only where another member says so; bits: what it is made of.
+    """A primitive value. secret_by: it is secret only if another member says so; bits: its groups of bits.
 
     The values of the struct do not have a leaf whose spec is a Layout.
     """
@@ -151,12 +151,12 @@ class When:
         return 0
 
     def holds(self, value: object) -> bool:
-        """Whether the member is there, by the value of the other one."""
+        """Returns whether the member exists, by the value of the other member."""
         return bool(value) if self.values is None else value in self.values
 
     @property
     def asks_for_more(self) -> bool:
-        """Whether it is there where bytes are left."""
+        """Whether the member exists only if bytes remain."""
         return self.member == MORE
 
 
@@ -180,7 +180,7 @@ Step: TypeAlias = Leaf | Struct | Array | Tags | When | KeyedMembers
 
 
 def inside(step: Step) -> tuple[Step, ...]:
-    """The steps that stand directly in a step; none in a leaf."""
+    """Returns the steps that are directly in a step; none for a leaf."""
     if isinstance(step, Leaf):
         return ()
     if isinstance(step, Array):
@@ -191,7 +191,7 @@ def inside(step: Step) -> tuple[Step, ...]:
 
 
 def leaves_of(steps: Iterable[Step]) -> Iterator[Leaf]:
-    """All primitive values of a layout."""
+    """Yields all primitive values of a layout."""
     for step in steps:
         if isinstance(step, Leaf):
             yield step
@@ -209,7 +209,7 @@ def members_of(steps: Iterable[Step]) -> Iterator[Leaf | Struct | Array]:
 
 @make_slotted(eq=False)
 class Plan:
-    """The steps of one schema in one version. Its identity is the key under which what is made of it is kept."""
+    """The steps of a schema in one version. Caches of what is compiled from it use its identity as key."""
 
     name: str
     version: int

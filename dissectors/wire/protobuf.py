@@ -85,7 +85,7 @@ class ProtoField:
 
     @classmethod
     def parse(cls, row: Mapping[str, Any], library: Library) -> ProtoField:
-        """A row: number, name, type, label (optional, required, repeated), `of` (a message or enum), secret, shown."""
+        """Parses a row: number, name, type, label, `of` (a message or enum), secret, shown."""
         kind, name, secret = row["type"], row["name"], row.get("secret", False)
         message: MessageType | None = None
         layout: Struct | None = None
@@ -150,7 +150,7 @@ class MessageType:
     delicate: bool = False
 
     def row(self, tag: int) -> ProtoField | None:
-        """What the value behind a tag is; None for a number, or a wire type of it, that is in no table."""
+        """Returns the field of a tag; None if the number or its wire type is not in the table."""
         found = self.fields.get(tag >> 3)
         if found is not None and (tag & 7 == found.wire or (tag & 7 == BYTES and found.many is not None)):
             return found
@@ -188,7 +188,7 @@ def _has_secret(name: str, messages: Rows, above: frozenset[str] = frozenset()) 
 
 
 class Library:
-    """All messages and enums of a protocol, by name; they may refer to each other in any order.
+    """All messages and enums of a protocol, by name; they may refer to each other.
 
     messages: rows by message name; one that is `former` has a number that another row has now. enums: names by number
     by enum name. labels: the label function of `shown`. made: messages of another library, by the names that rows here
@@ -213,5 +213,5 @@ class Library:
                 self._messages[name].add(ProtoField.parse(row, self), row.get("former", False))
 
     def message(self, name: str) -> MessageType:
-        """A message by its name; KeyError for an unknown one."""
+        """Returns a message by its name. Raises KeyError."""
         return self._messages[name]

@@ -37,7 +37,7 @@ class _Span(NamedTuple):
 
 
 def is_message(data: bytes, at: int = 0, least: int = 1) -> bool:
-    """Whether from `at` on there are at least so many fields, and nothing but fields."""
+    """Returns whether the bytes from `at` are at least so many fields, and nothing else."""
     try:
         return len(list(_spans(data, at, len(data)))) >= least
     except FAILURES:

@@ -93,7 +93,7 @@ def decode(  # noqa: C901
 
 
 def decode_packed(d: bytes, p: int, end: int, row: ProtoField) -> list[Any]:
-    """Values of a repeated field that stand in one, without tags."""
+    """Decodes the values of a packed repeated field."""
     found: list[Any] = []
     if row.layout is not None:
         if (end - p) % row.layout.size or end > len(d):

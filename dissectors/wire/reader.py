@@ -21,7 +21,7 @@ Read: TypeAlias = Callable[["Reader"], None]
 
 
 def trailing(size: int, behind: str, source: int, at: int) -> Finding:
-    """What is said of bytes that no part of a layout takes."""
+    """Makes the finding for bytes that no part of a layout takes."""
     return Finding(Severity.NOTE, "trailing-bytes", f"{size} bytes {behind}", source, at, size)
 
 
@@ -44,13 +44,13 @@ class Reader:
 
     @classmethod
     def start(cls, data: bytes, budget: Budget) -> Reader:
-        """A reader of a message, and its new tree."""
+        """Makes the reader of a message, with a new tree."""
         source = Source(0, "message", data)
         tree = Tree([], [source], [])
         return cls(tree, source, tree.fields, (), budget)
 
     def read_decoded(self, node: Field, name: str, data: bytes) -> Reader:
-        """A reader of bytes that were made out of `node`, a child added here: a source of their own."""
+        """Adds `node` and returns a reader of bytes decoded from it, which are a source of their own."""
         path: list[int] = []
         siblings = self.tree.fields
         above = (*self.above, *self.open, node)
@@ -62,14 +62,14 @@ class Reader:
         return Reader(self.tree, source, node.children, above, self.budget)
 
     def read_inside(self, node: Field) -> Reader:
-        """A reader of what a leaf covers, a child added here: what it reads are parts of that leaf."""
+        """Adds a leaf and returns a reader of its bytes: what it reads becomes parts of the leaf."""
         above = (*self.above, *self.open, node)
         inner = Reader(self.tree, self.tree.sources[self.source], node.children, above, self.budget)
         inner.at, inner.end = node.offset, node.offset + node.length
         return inner
 
     def path(self, name: str = "") -> str:
-        """Where we are, for people: `topics[2].name`."""
+        """Returns the current place for people, such as `topics[2].name`."""
         names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, LayoutSpec)]
         return ".".join([*names, name] if name else names).replace(".[", "[")
 
@@ -174,7 +174,7 @@ class Reader:
             self.leaf(REST, self.data[self.at : self.end], self.end)
 
     def number(self, length: Length, at: int, name: str) -> tuple[int, int]:
-        """A length, count or presence mark at an offset: the number, and the offset behind it."""
+        """Reads a length, count or presence mark at an offset; returns it and the offset after it."""
         if length.code is None:
             value, stop = self.uvarint(at, name)
         else:
@@ -188,12 +188,12 @@ class Reader:
         return number, stop
 
     def uvarint(self, at: int, name: str) -> tuple[int, int]:
-        """An unsigned varint of 32 bits at an offset: its value, and the offset behind it."""
+        """Reads an unsigned varint of 32 bits at an offset; returns it and the offset after it."""
         value, stop = self._varint(at, name, 5)
         return value & 0xFFFF_FFFF, stop
 
     def uvarlong(self, at: int, name: str) -> tuple[int, int]:
-        """An unsigned varint of 64 bits at an offset: its value, and the offset behind it."""
+        """Reads an unsigned varint of 64 bits at an offset; returns it and the offset after it."""
         value, stop = self._varint(at, name, 10)
         return value & 0xFFFF_FFFF_FFFF_FFFF, stop
 

@@ -81,7 +81,7 @@ class FieldSchema:
 
     @classmethod
     def parse(cls, row: Mapping[str, Any], parent: Versions) -> FieldSchema:
-        """One row of a table; a field without versions of its own has its parent's."""
+        """Parses one row of a table; a field without versions has those of its parent."""
         versions = Versions.parse(row["versions"]) if "versions" in row else parent
         kind: str = row["type"]
         array = kind.startswith("[]")
@@ -120,7 +120,7 @@ def _condition(when: str | Mapping[str, Iterable[int]]) -> tuple[str, frozenset[
 
 @make_slotted(eq=False)
 class Schema:
-    """One operation's layout over all its versions, and the dialect in which it is written."""
+    """The layout of one operation in all its versions, and the dialect in which it is encoded."""
 
     name: str
     dialect: Dialect
@@ -130,7 +130,7 @@ class Schema:
 
     @classmethod
     def parse(cls, name: str, row: Mapping[str, Any], dialect: Dialect) -> Schema:
-        """One entry of a table: `versions`, `flexible` (absent: never) and `fields`."""
+        """Parses one entry of a table: `versions`, `flexible` (absent: never) and `fields`."""
         versions = Versions.parse(row["versions"])
         return cls(
             name=name,

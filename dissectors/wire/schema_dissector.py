@@ -83,7 +83,7 @@ class SchemaDissector(Dissector):
         return values_by(self._recipe(plan), message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a message to a tree of the same values with their places."""
         plan = self.plan(context)
         tree = read_unframed(message, _read_undecoded if plan is None else partial(read_members, steps=plan.steps))
         declared, there = self.framer.size(message), len(message)

@@ -26,13 +26,13 @@ class Secret:
 
 @make_slotted
 class VeiledSecret(Secret):
-    """A secret of which only the length is known, so that it can stand for others of that length."""
+    """A secret of which only the length is known; it stands for all secrets of that length."""
 
     _length: int = 0
 
     @classmethod
     def with_length(cls, length: int) -> VeiledSecret:
-        """One of so many bytes."""
+        """Makes a secret of so many bytes."""
         return cls("", length)
 
     def reveal(self) -> bytes | str:

@@ -94,22 +94,22 @@ class Sections(Protocol):
     """The number that the message begins with."""
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
-        """The message behind the varint at `at`, in a section that begins at `begin` and ends with it."""
+        """Decodes the message after the varint at `at`, in a section that begins at `begin` and ends with it."""
 
     def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
-        """The message of a section; its size stands in front of `begin`."""
+        """Decodes the message of a section; its size is in front of `begin`."""
 
     def checksum(self, at: int) -> dict[str, Any]:
-        """The CRC-32C at `at`, of all that stands behind it."""
+        """Reads the CRC-32C at `at`, which is that of all bytes after it."""
 
     def rest(self, at: int) -> Any:
-        """The bytes from there to the end, as they are."""
+        """Returns the bytes from `at` to the end."""
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """What `read` makes of them; it is given plain numbers for what is `asked`."""
+        """Decodes the bytes from `at` to the end with `read`, which gets `asked` as plain numbers."""
 
     def embed(self, at: int, message: MessageType) -> Any:
-        """The message that they are."""
+        """Decodes the bytes from `at` to the end as a message."""
 
 
 class PlainSections:
@@ -144,7 +144,7 @@ class PlainSections:
         return self.data[at:]
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """What `read` makes of the bytes from `at` to the end. Raises one of FAILURES."""
+        """Decodes the bytes from `at` to the end with `read`. Raises one of FAILURES."""
         return read(self.data[at:], asked, Budget())
 
     def embed(self, at: int, message: MessageType) -> Any:
@@ -189,7 +189,7 @@ class SymbolicSections:
         return self._shape.bytes(self._extent(at))
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """What `read` makes of each message's own bytes from `at` to the end. Raises NotTemplatable."""
+        """Makes a nested value: `read` decodes the bytes of each message. Raises NotTemplatable."""
         if at == self.end or not all(type(each) is Integer for each in asked):
             raise NotTemplatable
         read_many = _together(read)

@@ -44,7 +44,7 @@ class SourceWriter:
         self.repeat: tuple[str, str, FixedWidth] | None = None
 
     def text(self) -> str:
-        """The source as it stands."""
+        """Returns the source written so far."""
         return "\n".join(self.lines) + "\n"
 
     def line(self, text: str) -> None:
@@ -52,12 +52,12 @@ class SourceWriter:
         self.lines.append("    " * self.depth + text)
 
     def variable(self, prefix: str) -> str:
-        """A new name for a variable."""
+        """Returns a new name for a variable."""
         self.serial += 1
         return f"{prefix}{self.serial}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """A new name for an object that the source uses."""
+        """Returns a new name for an object that the source uses."""
         name = self.variable(prefix)
         self.names[name] = value
         return name

@@ -20,7 +20,7 @@ from dissectors.wire.primitive import LENGTHS
 
 
 class LayoutSpec(FieldSpec):
-    """A node that is there for the layout: its value is not one of the message's, its parts may be."""
+    """The spec of a node that exists for the layout only: its value is not a value of the message."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class UnknownField(FieldSpec):
 
 @make_slotted
 class UnknownTag(FieldSpec):
-    """A tagged field that the tables do not know; `tag` is its number."""
+    """The spec of a tagged field that the tables do not have; `tag` is its number."""
 
     tag: int = 0
 
@@ -119,7 +119,7 @@ def fold(node: Field) -> Any:
 
 
 def members(nodes: list[Field]) -> dict[str, Any]:
-    """The values of a struct's nodes by name. Parts of a leaf (bits, what was decompressed from it) stand beside it."""
+    """Returns the values of a struct's nodes by name; parts of a leaf, such as bits, are next to it."""
     values: dict[str, Any] = {}
     unknown: list[dict[str, Any]] = []
     for node in nodes:

@@ -396,12 +396,12 @@ def text_of(function: Callable[[int], str], number: Any) -> str:
 
 
 def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Formatter:
-    """A verb that looks into a value of a type: only messages in which that is the same are alike."""
+    """Makes a verb for values of a type; it specialises symbolic values."""
     return lambda value, _: function(plain(value)) if isinstance(value, kind) else None
 
 
 def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
-    """What a text of names and values says; names are plain. Pairs that are a dict already stay as they are."""
+    """Parses a text of names and values to a dict; a dict is returned unchanged."""
     if not isinstance(value, str):
         return value if isinstance(value, dict) else {}
     pairs = (each.partition(name_ends) for each in value.split(value_ends))
@@ -434,7 +434,7 @@ def _many(value: Any, noun: str) -> str | None:
 
 
 def length_of(value: Any, _: str = "") -> str | None:
-    """How many bytes there are, if there are any."""
+    """Returns the number of bytes of a value, or None if it has none."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     return length_text(value) if isinstance(value, (bytes, Secret)) and value else None

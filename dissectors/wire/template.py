@@ -51,7 +51,7 @@ Template: TypeAlias = Callable[[bytes, Context, tuple[bytes, Context] | None], M
 
 
 def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None = None) -> Template:
-    """What reads one message for all that are like it (Dissector.template), by its layout alone."""
+    """Returns the template decoder of a layout (Dissector.template)."""
 
     def read_template(
         message: bytes, context: Context, request: tuple[bytes, Context] | None = None
@@ -106,7 +106,7 @@ class Cursor:
     read: int = 0
 
     def number(self, length: Length) -> tuple[int, Term]:
-        """A length, count or presence as on the wire, less its bias; and where it stands."""
+        """Reads a length, count or presence mark less its bias; returns it with its place."""
         begin = self.at
         if length.code is None:
             value, self.at = uvarint(self.shape.data, begin)

@@ -22,7 +22,7 @@ _LAYOUT = str.maketrans("", "", "\t\r\n")
 
 
 def with_text(spec: FieldSpec, text: str) -> FieldSpec:
-    """The spec of a node that has this text beside it."""
+    """Returns the spec of a node with this text for people."""
     return replace(spec, label=partial(_say_text, text))
 
 
@@ -45,7 +45,7 @@ def printable(data: Any) -> str | None:
 
 
 def runs_text(bits: str, first: int = 0) -> tuple[str, bool]:
-    """Where ones stand among zeros, counted from `first` on, as `0-3, 7`, and whether there is more than one."""
+    """Formats the positions of one bits, from `first`, as `0-3, 7`; also returns whether there are several."""
     runs = [(found.start() + first, found.end() + first - 1) for found in _ONES.finditer(bits)]
     shown = [f"{start}-{last}" if start < last else f"{start}" for start, last in runs[:_MOST_RUNS]]
     more = [f"{len(runs) - _MOST_RUNS} more"] if len(runs) > _MOST_RUNS else []

@@ -19,7 +19,7 @@ def timestamp(value: int) -> str | None:
 
 
 def milliseconds(value: int) -> str | None:
-    """A duration as people say it; None below a second, where the number says it already."""
+    """Formats a duration in ms for people; None below a second."""
     if value < 1000 or value >= 0x7FFFFFFF:
         return None
     text = str(timedelta(milliseconds=value))
@@ -30,7 +30,7 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns"))
 
 
 def lasting(nanoseconds: int) -> str:
-    """A length of time in a sentence, to two digits: `3.2 s`, `40 ms`, `410 us`."""
+    """Formats a duration for a sentence, with two digits: `3.2 s`, `40 ms`, `410 us`."""
     size, unit = next((each for each in _UNITS if abs(nanoseconds) >= each[0]), _UNITS[-1])
     whole = nanoseconds / size
     return f"{whole:.1f}".removesuffix(".0") + f" {unit}" if abs(whole) < 10 else f"{whole:,.0f} {unit}"

@@ -39,5 +39,5 @@ def uvarlong(data: bytes, at: int) -> tuple[int, int]:
 
 
 def zigzag(value: int) -> int:
-    """The signed number that an unsigned one stands for."""
+    """Decodes an unsigned number to the signed number that it stands for (ZigZag of Protocol Buffers)."""
     return (value >> 1) ^ -(value & 1)

@@ -50,7 +50,7 @@ _SECRET_PAYLOAD = FieldSpec("payload", "bytes", secret=True)
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The values of a message, the first error that it reports, and what there is to say."""
+    """Returns the values of a message, the first error that it reports, and its findings."""
     if _is_command_text(message, context):
         body = four_letter_commands.decode_values(message)
         return body._replace(findings=(*body.findings, *expert_info.of_word(message)))
@@ -68,7 +68,7 @@ def decode_values(message: bytes, context: Context) -> Body:
 
 
 def is_request(message: bytes, code: int) -> bool:
-    """Whether the bytes of a message are those of a request, to the last one, as far as one can tell."""
+    """Returns whether all bytes of a message fit a request."""
     recipe = _recipe_of(message, Context(Role.REQUEST, code), None)
     return recipe is None or fits(recipe, message)
 

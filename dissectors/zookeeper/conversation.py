@@ -86,12 +86,12 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
         return self._from_server(prefix)
 
     def note_loss(self, from_client: bool) -> None:
-        """What a server's missing bytes have answered is forgotten once something later is answered."""
+        """Forgets requests that lost bytes of the server may have answered, once a later one is answered."""
         self.gapped |= not from_client and _PINGS in self.waiting
         self.holed |= not from_client and bool(self.waiting)
 
     def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
-        """A reply has the xid of a request; an event answers nobody, and a connect may wait for any answer."""
+        """Returns whether a message answers no waiting request; an event never answers one."""
         if from_client or not self.waiting or OPENING in self.waiting:
             return False
         xid = reply_header(prefix, None).correlation

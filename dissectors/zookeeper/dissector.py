@@ -42,7 +42,7 @@ class ZooKeeper(Dissector):
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """A connect or a path leaves hardly a doubt, a reply is weak evidence."""
+        """Rates first bytes: a connect or a path is nearly certain, a reply is weak evidence."""
         if from_client is None:
             return max(request_evidence(prefix), reply_evidence(prefix))
         return request_evidence(prefix) if from_client else reply_evidence(prefix)
@@ -52,13 +52,13 @@ class ZooKeeper(Dissector):
         return request_evidence(prefix) >= WEAK if from_client else reply_evidence(prefix) >= REPLY_EVIDENCE
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer | None:
-        """A connection may open with a word and its answer, which have no length."""
+        """Makes a framer for a four-letter word and its answer, which have no length prefix."""
         if not opening:
             return None
         return ClientOpening() if from_client else ServerOpening()
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Xid and opcode of a request, xid of a reply; what has no header is told by its form."""
+        """Reads the xid and opcode of a request, or the xid of a reply (Jute records of ZooKeeper)."""
         return client_header(prefix) if from_client else server_header(prefix)
 
     def conversation(self) -> Conversation:

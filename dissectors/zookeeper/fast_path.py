@@ -80,7 +80,7 @@ class ZooKeeperFastPath(FastPath):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
-        """A ping waits under a number of its own; connects are the conversation's."""
+        """Reads one header; a ping waits under its own number, connects are left to the conversation."""
         if is_connect_request(prefix) if from_client else is_connect_response(prefix):
             return HeaderView(client_header(prefix) if from_client else server_header(prefix), stepped=True)
         header = request_header(prefix, None) if from_client else reply_header(prefix, None)

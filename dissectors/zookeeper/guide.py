@@ -32,7 +32,7 @@ _SEVERAL = 9
 
 
 def fields(name: str) -> tuple[LayoutEntry, ...]:
-    """The fields of a record; those of records in it stand below them."""
+    """Returns the fields of a record, with those of nested records below them."""
     always = "0+" if record(name).versions.high else None
     return tuple(_entry(always, *row) for row in table("records")["records"][name])
 
@@ -115,7 +115,7 @@ def _pages() -> Pages:
 
 
 def records() -> Pages:
-    """Each record of the tables by itself."""
+    """Returns an entry for each record of the tables."""
     return {name: partial(record_page, name) for name in table("records")["records"]}
 
 

@@ -59,7 +59,7 @@ PATH_AT = 16
 
 
 def is_connect_request(prefix: bytes) -> bool:
-    """Whether a frame is a ConnectRequest: it fits exactly, and its protocol version is 0, the only one there is."""
+    """Returns whether a frame is a ConnectRequest: it fits exactly, and its protocol version is 0."""
     return password_of(prefix, True) is not None
 
 
@@ -147,7 +147,7 @@ def session_of(prefix: bytes, request: bool) -> str | None:
 
 
 def client_header(prefix: bytes) -> MessageHeader:
-    """What a client's first bytes tell: a word, a connect, or a request."""
+    """Reads the header in a client's first bytes: a four-letter word, a connect, or a request."""
     header = four_letter_commands.request(prefix)
     if header is not None:
         return header
@@ -177,7 +177,7 @@ def has_absurd_error(message: bytes) -> bool:
 
 
 def server_header(prefix: bytes) -> MessageHeader:
-    """What a server's first bytes tell: an answer to a word, to a connect, an event, or a reply to something."""
+    """Reads the header in a server's first bytes: an answer to a word or connect, an event, or a reply."""
     if four_letter_commands.is_text(prefix):
         return four_letter_commands.answer(prefix, None)
     if is_connect_response(prefix):

@@ -23,7 +23,7 @@ TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
 
 @cache
 def make_named_int(enum: str) -> FixedWidth:
-    """An int that is given by its name where it has one."""
+    """Makes the type of an int whose values may have names."""
     found = load_names(enum)
     return FixedWidth("int", "i", lambda number: found.get(number, number))
 

@@ -37,17 +37,17 @@ def error_name(code: int) -> str:
 
 
 def session(value: int) -> str:
-    """A session id as ZooKeeper's logs and commands show it."""
+    """Formats a session id as ZooKeeper's logs and commands do."""
     return hex(value & 0xFFFF_FFFF_FFFF_FFFF)
 
 
 def zxid(value: int) -> str | None:
-    """A transaction id: the leader's epoch above, a counter below; None for none."""
+    """Formats a transaction id: the leader's epoch in the upper 32 bits, a counter in the lower; None for none."""
     return hex(value) if value > 0xFFFF_FFFF else None
 
 
 def transaction(value: int) -> str | None:
-    """A transaction id and what it is made of."""
+    """Formats a transaction id with its epoch and counter."""
     text = zxid(value)
     return text and f"{text}: epoch {value >> 32}, counter {value & 0xFFFF_FFFF}"
 

@@ -200,7 +200,7 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
         await feed.until(lambda: found.main.session.eviction.find_due_row(int(0.8 * MEMORY)) > 0)
         assert found.main.ingest.is_paused
         await feed.until(lambda: not found.main.ingest.is_paused)
-        await found.until(lambda: "goes on" in found.status())
+        await found.until(lambda: "continues" in found.status())
         await feed.until(lambda: first(found) > 0)
 
     live(test, capture, monkeypatch, following=True)

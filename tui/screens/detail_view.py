@@ -194,7 +194,7 @@ class DetailView:
         self.show_status()
 
     def cycle_source(self, by: int) -> None:
-        """Shows the source `by` tabs further, round the end."""
+        """Shows the source `by` tabs further; after the last tab comes the first."""
         sources = 0 if self.detail is None else len(self.detail.tree.sources)
         if sources > 1:
             self.show_source((self.source + by) % sources)

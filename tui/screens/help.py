@@ -31,7 +31,7 @@ HINT = (("/", "search"), ("Enter", "do it"), ("Esc", "back"))
 
 
 class HelpPane(Pane):
-    """The lines of the page."""
+    """The pane with the lines of the help page; Enter runs the command of a line."""
 
     DEFAULT_CSS = "HelpPane { height: 1fr; }"
 

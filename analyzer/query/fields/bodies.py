@@ -65,11 +65,11 @@ class BodyFieldReader:
         self._known = FieldCache(len(self._fields))
 
     def forget(self) -> None:
-        """Lets go of what was read."""
+        """Drops all values that were read, to free memory."""
         self._known = FieldCache(len(self._fields))
 
     def read_field(self, field: FieldPath, rows: Ints) -> FieldValues:
-        """The values of a field: of `rows[n]` with n rising; `rows` rise and none is there twice."""
+        """Returns the values of a field for rows; `rows` (int64) ascend and have no duplicates."""
         missing = self._known.find_missing(rows)
         if len(missing):
             self._read_rows(missing)
@@ -163,7 +163,7 @@ class BodyFieldReader:
         return _Plan(dissector, context, defects.make_projection(dissector, context, every), get, whole, walk)
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
-        """Which rows can have a value of a field, as far as the index tells."""
+        """Returns which rows can have a value of a field, as far as the index tells."""
         origin = field.origin
         if isinstance(origin, RowKey):
             return np.ones(len(rows), bool)

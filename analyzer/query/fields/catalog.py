@@ -50,7 +50,7 @@ _SHOWN = 12
 
 
 class UnknownField(UserError):
-    """There is no such field; `near` are names that are nearly this one."""
+    """Raised for a name that means no field; `near`: known names that are similar."""
 
     def __init__(self, name: str, near: Sequence[str], hint: str = "") -> None:
         self.name, self.near = name, near
@@ -59,12 +59,12 @@ class UnknownField(UserError):
 
 
 def resolve_fields(names: Iterable[str]) -> list[FieldPath]:
-    """What these names mean. Raises UnknownField."""
+    """Returns the fields that these names mean. Raises UnknownField."""
     return [find_field(name) for name in names]
 
 
 def find_field(name: str) -> FieldPath:
-    """What a name means. Raises UnknownField."""
+    """Returns the field that a name means. Raises UnknownField."""
     found = find_known(name)
     if found is None:
         raise _make_unknown_error(name)
@@ -73,7 +73,7 @@ def find_field(name: str) -> FieldPath:
 
 @lru_cache(maxsize=1024)
 def find_known(name: str) -> FieldPath | None:
-    """The same; None for a name that means nothing, for who tries many."""
+    """Returns the field that a name means, or None if there is none."""
     if name in NAMES:
         return _find_row_field(name)
     protocol, _, rest = name.partition(".")
@@ -271,7 +271,7 @@ def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]
 
 
 def find_near(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three of the known names that are nearly this one, or have it in them."""
+    """Returns up to three known names that are similar to this one, or contain it."""
     lower = {each.lower(): each for each in known}
     close = [lower[each] for each in get_close_matches(name.lower(), lower, _NEAR, 0.6)]
     if len(name) > 3:
@@ -280,7 +280,7 @@ def find_near(name: str, known: Iterable[str]) -> list[str]:
 
 
 def list_fields(word: str | None = None) -> Iterator[FieldPath]:
-    """All fields whose name has the word in it, upper or lower case; all of them without one.
+    """Returns all fields whose name contains a word, in upper or lower case; all fields if there is no word.
 
     What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
     field itself is called, or in the operation's name: else a struct's name would list all that is inside.

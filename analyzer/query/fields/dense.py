@@ -15,31 +15,31 @@ from analyzer.columns.arrays import Array, Bools
 
 
 class NumberColumn(NamedTuple):
-    """An integer in each row that `null` does not mark."""
+    """An integer for each row; `null` marks rows without a value."""
 
     numbers: Array
     null: Bools | None = None
 
 
 class ChoiceTable:
-    """What each of a few small numbers stands for; None is no value. Of equal `source` they stand for the same."""
+    """The meaning of each of a few small numbers; None: no value. Tables of equal `source` are equal."""
 
     def __init__(self, value: Callable[[int], Any], source: object = None) -> None:
         self.value, self.source = value, source
 
     def judge_choices(self, judge: Callable[[Any], bool]) -> VerdictCache:
-        """What a judge says of each of them."""
+        """Returns the verdict of a judge for each choice."""
         return VerdictCache(lambda number: _judge_value(self.value(number), judge), self.source)
 
 
 class ChoiceColumn(NamedTuple):
-    """One of few values in each row, by number; a number below zero is no value."""
+    """The number of a choice for each row; a negative number means no value."""
 
     choices: ChoiceTable
     numbers: Array
 
     def list_values(self) -> list[Any]:
-        """The values of all rows."""
+        """Returns the values of all rows."""
         numbers = self.numbers.tolist()
         known = {number: self.choices.value(number) if number >= 0 else None for number in set(numbers)}
         return [known[number] for number in numbers]
@@ -60,7 +60,7 @@ class VerdictCache:
         self._yes: list[int] = []
 
     def judge_numbers(self, numbers: Array) -> Bools:
-        """The verdict on each of many; no for those below zero."""
+        """Returns the verdict for each number; false for negative ones."""
         most = int(numbers.max(initial=-1)) + 1
         if most > len(self._known):
             new = range(len(self._known), most)

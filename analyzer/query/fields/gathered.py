@@ -11,7 +11,7 @@ from analyzer.columns.arrays import Array, Ints
 
 
 class FieldValues(NamedTuple):
-    """Values of a field: of message `rows[n]` (rising) the value n; an array where all are integers."""
+    """Values of a field: value n belongs to row `rows[n]` (ascending); an array if all are integers."""
 
     rows: Ints
     values: Array | list[Any]
@@ -29,18 +29,18 @@ class FieldCollector:
         self._values: list[list[Any]] = [[] for _ in range(fields)]
 
     def add(self, field: int, found: FieldValues) -> None:
-        """Values of rows; a row as often as it has some."""
+        """Adds values of rows; a row occurs once for each of its values."""
         self._parts[field].append(found)
 
     def add_row(self, row: int, found: Sequence[Sequence[Any]]) -> None:
-        """The values of each field in one row."""
+        """Adds the values of each field in one row."""
         for field, values in enumerate(found):
             if values:
                 self._rows[field] += [row] * len(values)
                 self._values[field] += values
 
     def collect_field(self, field: int) -> FieldValues:
-        """The values of a field, by row."""
+        """Returns the values of a field, ordered by row."""
         return join_values(
             [*self._parts[field], FieldValues(np.array(self._rows[field], np.int64), self._values[field])]
         )
@@ -54,7 +54,7 @@ class FieldCache:
         self._fields = [NO_VALUES] * fields
 
     def find_missing(self, rows: Ints) -> Ints:
-        """Those of `rows` (rising) that have not been read."""
+        """Returns those of `rows` (ascending) that have not been read."""
         if not len(self._rows):
             return rows
         place = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
@@ -69,7 +69,7 @@ class FieldCache:
             self._fields[field] = new.collect_field(field) if first else join_values([known, new.collect_field(field)])
 
     def read_field(self, field: int, rows: Ints) -> FieldValues:
-        """The values of a field in `rows` (rising, all read), by place among them."""
+        """Returns the values of a field in `rows` (ascending, all read), by place among them."""
         found = self._fields[field]
         if not len(rows) or not len(found.rows):
             return NO_VALUES
@@ -80,7 +80,7 @@ class FieldCache:
 
 
 def join_values(parts: Sequence[FieldValues]) -> FieldValues:
-    """Several columns as one, by row; values of one row stay in their order."""
+    """Merges several columns into one, by row; the values of one row keep their order."""
     parts = [part for part in parts if len(part.rows)]
     if not parts:
         return NO_VALUES
@@ -98,7 +98,7 @@ def join_values(parts: Sequence[FieldValues]) -> FieldValues:
 
 
 def pick_values(found: FieldValues, places: Ints) -> FieldValues:
-    """Some of the values, in an order of their own."""
+    """Returns some of the values, in the order of `places`."""
     if isinstance(found.values, list):
         return FieldValues(found.rows[places], [found.values[place] for place in places.tolist()])
     return FieldValues(found.rows[places], found.values[places])

@@ -23,7 +23,7 @@ _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
 class ScopedNumber(NamedTuple):
-    """A number in the place of a name, that counts in a scope (dissectors.name_binding)."""
+    """A number in place of a name; it is unique within a scope (dissectors.name_binding)."""
 
     scope: str
     number: Any
@@ -40,7 +40,7 @@ class Getter(NamedTuple):
 def make_getter(
     field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None
 ) -> Getter | None:
-    """What takes a field out of messages of a context; None where they do not have it."""
+    """Returns a Getter that reads a field from messages of a context; None if they do not have the field."""
     origin = field.origin
     if dissector is None or isinstance(origin, RowKey | SharedField) or origin.protocol != dissector.name:
         return None

@@ -21,7 +21,7 @@ from analyzer.query.fields.path import FieldKind
 
 
 class RowField(NamedTuple):
-    """A field of every row. also: other names, tshark's among them. among: all values it can have, where few."""
+    """A field that every row has. also: other names, such as tshark's. among: all possible values, if few."""
 
     kind: FieldKind
     about: str
@@ -129,7 +129,7 @@ _Read = Callable[[RowReader, Ints], Sequence[Dense]]
 
 
 def read_row_field(reader: RowReader, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
-    """A field that the index tells: columns of which a row has the values, or one value for each row."""
+    """Reads a field from the index: columns with all values, or one value for each row."""
     special = FROM_INDEX.get(name)
     return _make_dense(reader.read_column(name, rows)) if special is None else special(reader, rows)
 
@@ -179,7 +179,7 @@ def _read_part(endpoints: TextColumn, part: Callable[[str], Any]) -> ChoiceColum
 
 
 def parse_address(endpoint: str) -> str:
-    """`10.0.0.1` of `10.0.0.1:9092`, `::1` of `[::1]:2181`."""
+    """Returns the address of an endpoint: `10.0.0.1` for `10.0.0.1:9092`, `::1` for `[::1]:2181`."""
     return endpoint.rpartition(":")[0].strip("[]")
 
 

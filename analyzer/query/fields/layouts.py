@@ -22,7 +22,7 @@ _MS = 10**6
 
 
 class LayoutMember(NamedTuple):
-    """A member at the end of a path. repeated: an array is on the way. large: its values may be, or what holds it."""
+    """The member at the end of a path. repeated: an array is on the way. large: its value may be large."""
 
     path: Path
     member: Member
@@ -31,22 +31,22 @@ class LayoutMember(NamedTuple):
 
     @property
     def kind(self) -> FieldKind:
-        """The kind of values that the field has."""
+        """The kind of the values of the field."""
         kind = find_kind(self.member.type)
         return FieldKind.STRUCT if self.member.members is not None and kind is not FieldKind.BYTES else kind
 
     def inside(self) -> Sequence[Member]:
-        """The members of the field, if it is a struct."""
+        """Returns the members of the field, if it is a struct."""
         return () if self.member.members is None else self.member.members()
 
     def find_member(self, member: Member) -> LayoutMember:
-        """One of its members; `large` also where bytes must be decoded to see it."""
+        """Returns a member by name; `large` also where bytes must be decoded to read it."""
         large = self.large or self.kind is FieldKind.BYTES or self.member.open
         return LayoutMember((*self.path, member.name), member, self.repeated or member.repeated, large)
 
 
 def find_member(layout: Layout, path: Sequence[str]) -> LayoutMember | None:
-    """What is at a path; None where there is nothing."""
+    """Returns the member at a path of a layout, or None."""
     parent: LayoutMember | None = None
     for name in path:
         inside = layout.members() if parent is None else parent.inside()
@@ -60,13 +60,13 @@ def find_member(layout: Layout, path: Sequence[str]) -> LayoutMember | None:
 
 
 def list_members(layout: Layout) -> Iterator[LayoutMember]:
-    """All paths of a layout, each before those inside of it."""
+    """Yields all paths of a layout, each before the paths inside it."""
     for member in layout.members():
         yield from _list_below(_wrap_member(member))
 
 
 def make_field(name: str, protocol: str, layouts: Sequence[Layout], found: Sequence[LayoutMember]) -> FieldPath:
-    """The field that is at the same path in several layouts of one operation."""
+    """Makes the field that is at the same path in several layouts of one operation."""
     first = found[0]
     kind = first.kind if all(each.kind is first.kind for each in found) else FieldKind.ANY
     label, scale = first.member.label, find_scale(first.member.name)
@@ -86,7 +86,7 @@ def make_field(name: str, protocol: str, layouts: Sequence[Layout], found: Seque
 
 
 def find_roles(roles: Iterable[Role | None]) -> frozenset[Role] | None:
-    """The roles of messages that have one of several layouts; None for all."""
+    """Returns the roles of messages that have one of several layouts; None if all roles have one."""
     every_role: frozenset[Role] = frozenset()
     for role in roles:
         every_role |= frozenset(Role) if role is None else {role} if role is Role.RESPONSE else _ASKING
@@ -94,7 +94,7 @@ def find_roles(roles: Iterable[Role | None]) -> frozenset[Role] | None:
 
 
 def format_prefix(protocol: str, layout: Layout) -> str:
-    """`kafka.Fetch.request`, `zookeeper.create`: what stands before the paths of a layout."""
+    """Formats what precedes the paths of a layout: `kafka.Fetch.request`, `zookeeper.create`."""
     role = "" if layout.role is None else f".{layout.role.name.lower()}"
     return f"{protocol}.{layout.operation}{role}"
 

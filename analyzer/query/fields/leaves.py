@@ -22,7 +22,7 @@ _OF_BYTES: dict[str, Callable[[Any], Any]] = {"length": len, "hex": bytes.hex}
 
 
 def find_leaves(value: Any, path: Path) -> list[Any]:
-    """The values at the end of a path, in the order of the message."""
+    """Yields the values at the end of a path, in the order of the message."""
     found: list[Any] = []
     _collect(value, path, 0, found)
     return found
@@ -65,7 +65,7 @@ def _find_member(value: Any, name: str) -> Any:
 
 
 def list_texts(value: Any) -> Iterator[str]:
-    """All that a decoded value says as text: its texts, numbers, and bytes that are text; secrets say nothing."""
+    """Yields the texts of a decoded value: texts, numbers, and bytes that are text, but no secrets."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

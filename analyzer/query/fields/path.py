@@ -22,7 +22,7 @@ from dissectors.wire.times import milliseconds, timestamp
 
 
 class FieldKind(Enum):
-    """What may be asked of a value; the word is for people. ANY: only the values tell."""
+    """The kind of a field's values, which decides how they are compared; ANY: only the values tell."""
 
     NUMBER = "number"
     DURATION = "duration"
@@ -45,7 +45,7 @@ class RowKey:
 
 @make_slotted
 class BodyField:
-    """A field in the bodies of an operation; roles: those whose layout has it. At an empty path the message itself."""
+    """A field in the bodies of an operation; roles: those whose layout has it. An empty path is the whole body."""
 
     protocol: str
     operation: str | None
@@ -55,7 +55,7 @@ class BodyField:
 
 @make_slotted
 class AliasedField:
-    """What is asked of any message of a protocol."""
+    """A field that means the same in all messages of a protocol, such as `kafka.topic`."""
 
     protocol: str
     short: FieldAlias
@@ -63,7 +63,7 @@ class AliasedField:
 
 @make_slotted
 class AliasField:
-    """What another program calls it."""
+    """Another program's name for a field."""
 
     protocol: str
     alias: Alias
@@ -71,7 +71,7 @@ class AliasField:
 
 @make_slotted
 class SharedField:
-    """What several protocols call by one name, as `topic`: the field of each protocol that has one."""
+    """A name that several protocols have, such as `topic`, with the field of each of them."""
 
     fields: tuple[FieldPath, ...]
 
@@ -82,7 +82,7 @@ Label: TypeAlias = Callable[[int], str | None]
 
 @make_slotted
 class FieldPath:
-    """A checked path. repeated: a row may have several values. label: of numbers that have names.
+    """A checked path. repeated: a row may have several values. label: names its numbers, if they have names.
 
     scale: nanoseconds of one unit of a number that counts time; None where it does not. A TIME with a scale counts
     from 1970. is_cheap: the index alone tells
@@ -101,7 +101,7 @@ class FieldPath:
 
 
 def expand_field(field: FieldPath) -> tuple[FieldPath, ...]:
-    """The fields whose values a field has: those of each protocol for a shared one, else the field itself."""
+    """Returns the fields of each protocol for a shared field, or else the field itself."""
     return field.origin.fields if isinstance(field.origin, SharedField) else (field,)
 
 
@@ -117,7 +117,7 @@ _UNITS = {"Ms": 10**6, "_ms": 10**6, "Millis": 10**6, "_millis": 10**6, "MilliSe
 
 
 def find_kind(type_: str) -> FieldKind:
-    """The kind of a protocol's type; ANY for one that this table does not know."""
+    """Returns the kind of a protocol's type; ANY for a type that is not in the table."""
     plain = type_.removeprefix("compact_").removeprefix("nullable_")
     found = _KINDS.get(plain)
     if found is None and plain.removeprefix("u").removeprefix("s").startswith(("int", "fixed")):
@@ -131,13 +131,13 @@ def find_scale(name: str) -> int | None:
 
 
 def is_time(label: Label | None) -> bool:
-    """Whether a number's label is a time or a duration in ms: then it is no name of the number."""
+    """Returns whether a number's label is a time or a duration in ms, and so no name."""
     return label in (timestamp, milliseconds)
 
 
 @lru_cache(maxsize=256)
 def find_names(label: Label | None) -> frozenset[str] | None:
-    """The names that a label gives to numbers; None where these are not a table of names."""
+    """Returns the names that a label gives to numbers; None if they do not come from a table."""
     if label is None:
         return None
     table = getattr(label, "__self__", None)

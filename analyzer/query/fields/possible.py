@@ -15,7 +15,7 @@ from dissectors.finding import CODES, Severity
 
 
 def list_possible_values(field: FieldPath) -> Sequence[str]:
-    """The texts that a field can have, in the order in which people expect them; none where they are not known."""
+    """Returns the texts that a field can have, in the usual order; none if they are unknown."""
     if field.kind is FieldKind.FLAG:
         return ("true", "false")
     if not isinstance(field.origin, RowKey):

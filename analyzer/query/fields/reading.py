@@ -39,7 +39,7 @@ _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
 
 
 class ReportedError(NamedTuple):
-    """An error that a message reports: compared by name or by number."""
+    """An error that a message reports; it is compared by name or by number."""
 
     code: int
     name: str
@@ -69,11 +69,11 @@ class FieldReader:
         self._bodies.forget()
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
-        """Which rows can have a value, as far as protocol, operation and role tell."""
+        """Returns which rows can have a value, by protocol, operation and role."""
         return self._bodies.find_candidates(field, rows)
 
     def read_columns(self, field: FieldPath, rows: Ints) -> Sequence[Dense] | None:
-        """A field as columns, of which each row has the values; None for one that must be read value by value."""
+        """Reads a field as columns with a value for each row; None if its values must be read one by one."""
         name = _find_key(field)
         found = None if name is None or name in _BY_VALUE else keys.read_row_field(self.reader, name, rows)
         if found is None or isinstance(found, list):
@@ -108,7 +108,7 @@ class FieldReader:
         return found if len(places) == len(rows) else FieldValues(places[found.rows], found.values)
 
     def read_values(self, field: FieldPath, rows: Ints) -> FieldOccurrences:
-        """The same with all values as Python has them, of any rows in any order."""
+        """Returns all values as Python objects, for rows in any order."""
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             by_row = self.read_by_row(field, rows)
             counts = np.fromiter(map(len, by_row), np.int64, len(by_row))
@@ -119,7 +119,7 @@ class FieldReader:
         return FieldOccurrences(found.rows, make_list(found.values))
 
     def read_by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
-        """The values of a field in each of `rows`, in any order."""
+        """Returns a list of the values of a field for each of `rows`, in any order."""
         each, back = np.unique(rows, return_inverse=True)
         found = self.read_occurrences(field, each)
         values: list[Any] = make_list(found.values)

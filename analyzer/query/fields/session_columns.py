@@ -33,7 +33,7 @@ MOST_KNOWN = 1 << 16
 
 
 class SessionUse(NamedTuple):
-    """How a request uses sessions. epoch: 0 where it opens one, below 0 where it uses none or closes one.
+    """How a request uses sessions. epoch: 0 if it opens a session, negative if it uses none or closes one.
 
     named: whether it names partitions. change: of its session, if it uses one and names something.
     """
@@ -47,7 +47,7 @@ class SessionUse(NamedTuple):
 
 
 class SessionRequestReader:
-    """Reads of the requests of an operation how they use sessions, in columns where that is possible."""
+    """Reads how requests of an operation use sessions, in columns where that is possible."""
 
     def __init__(self, session: Analysis, dissector: Dissector, kind: SessionKind) -> None:
         def fields(paths: Iterable[Path]) -> list[FieldPath]:
@@ -61,7 +61,7 @@ class SessionRequestReader:
         self._known: dict[tuple[Any, ...], SessionChange] = {}
 
     def read_uses(self, rows: Ints) -> Iterator[SessionUse]:
-        """How these requests (rising) use sessions."""
+        """Returns how these requests (ascending rows) use sessions."""
         keys = list(zip(*(self._read_cells(field, rows) for field in self._key), strict=True))
         epochs = [-1 if epoch is None else epoch for epoch in self._read_cells(self._epoch, rows)]
         used = np.array([epoch > 0 and all(key) for epoch, key in zip(epochs, keys, strict=True)], bool)
@@ -75,7 +75,7 @@ class SessionRequestReader:
             )
 
     def read_change(self, row: int) -> SessionChange:
-        """All that a request names, as a change."""
+        """Returns everything that a request names, as a change of its session."""
         return self._read_decoded(read_undecoded(self._session, np.array([row]))[0])
 
     def _read_decoded(self, readable: Undecoded) -> SessionChange:

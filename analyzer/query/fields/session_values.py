@@ -52,19 +52,19 @@ class SessionState:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """All partitions that the fetch session holds."""
+        """All partitions that the fetch session has."""
         return tuple(self._held)
 
     @property
     def asked(self) -> SessionTopics:
-        """What a request of this session asks for; the same object until that changes."""
+        """The topics and partitions that a request of this session reads; the same object until they change."""
         if self._asked is None:
             self._asked = SessionTopics(tuple(self._topics), tuple(self._numbers))
         return self._asked
 
     @property
     def unanswered(self) -> list[int]:
-        """The rows of requests whose changes may still be refused."""
+        """The rows of requests whose changes the server may still refuse."""
         return [row for row, _ in self._unanswered]
 
     def apply(self, row: int, change: SessionChange) -> None:
@@ -76,7 +76,7 @@ class SessionState:
             self._unanswered.append((row, SessionChange(undone, tuple(added))))
 
     def settle(self, row: int, *, failed: bool) -> None:
-        """The request in this row has been answered; takes its change back if it failed."""
+        """Handles the answer to the request in this row; undoes its change if it failed."""
         for each in self._unanswered:
             if each[0] == row:
                 self._unanswered.remove(each)
@@ -121,7 +121,7 @@ class SessionState:
 
 @dataclass(slots=True)
 class RequestHistory:
-    """The requests of one operation on one connection.
+    """The requests of one operation on one connection that use sessions.
 
     openings: requests that may have opened a session which was not used yet. rows, asked: the history; from each of
     these rows (rising) on requests ask for that.
@@ -133,7 +133,7 @@ class RequestHistory:
     asked: list[SessionTopics] = field(default_factory=list)
 
     def find_topics(self, row: int) -> SessionTopics:
-        """What the request in a row asks for because of its session."""
+        """Returns what the request in a row reads because of its session."""
         place = bisect_right(self.rows, row) - 1
         return self.asked[place] if place >= 0 else NOTHING
 
@@ -151,13 +151,13 @@ class RequestHistory:
 
 
 class SessionReach(NamedTuple):
-    """Of n rows the number of what each asks for in `lists`; 0, the empty one, where it has no session."""
+    """For n rows, an index into `lists` of what each request reads; 0, the empty list, without a session."""
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]
 
     def list_values(self) -> FieldValues:
-        """The same as values by row."""
+        """Returns the same as values by row."""
         return _spread_lists(self.numbers, self.lists)
 
 

@@ -40,7 +40,7 @@ WINDOW = 1 << 16
 
 
 def follow_sessions(session: Analysis) -> SessionFollower:
-    """Who follows the sessions of an analysis, from the first time on that somebody asks."""
+    """Returns the follower of an analysis' sessions; the first call makes it."""
     found = session.eviction.listeners.get(SessionFollower)
     if not isinstance(found, SessionFollower):
         found = session.eviction.listeners[SessionFollower] = SessionFollower(session)
@@ -210,13 +210,13 @@ class SessionFollower:
                         self._keep_topics(asked)
 
     def list_openings(self, stream: int) -> list[int]:
-        """The rows of requests that may have opened a session which is used later, when all rows have been read."""
+        """Returns the rows of requests that may have opened a session which is used later."""
         with self._lock:
             self._learn(len(self._session.rows))
         return [row for _, following in self._list_followed(stream) for row, _ in following.openings]
 
     def suspend(self, stream: int, rows: Ints) -> Mapping[int, RequestHistory]:
-        """By code what is known of a connection, to go on with elsewhere; its rows count among `rows`. Asked once."""
+        """Returns the state of a connection's sessions by code, to resume elsewhere. Call it once."""
         until = len(self._session.rows)
         for code, following in self._list_followed(stream):
             for session in following.sessions.values():

@@ -30,20 +30,20 @@ INTEGERS = frozenset("bhiqBHI")
 
 
 class Walkable(NamedTuple):
-    """A layout, and the leaves of the paths of each field that is wanted; none where this version has no such field."""
+    """A layout, and the leaves for the paths of each wanted field; none if the version lacks the field."""
 
     layout: HeaderLayout
     leaves: Sequence[Sequence[Leaf]]
 
 
 def find_layout(dissector: Dissector, context: Context) -> HeaderLayout | None:
-    """How messages of a context are laid out, where a walk may tell."""
+    """Returns the layout of messages of a context; None where it cannot be walked."""
     fast_path = load_fast_path(dissector)
     return None if fast_path is None else fast_path.layout(context)
 
 
 def plan_walk(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
-    """What a walk can tell of each field at its paths; None where it can't of one of them."""
+    """Plans the walk for each field and its paths; None if it cannot read one of them."""
     found: list[list[Leaf]] = []
     for mine in paths:
         leaves: list[Leaf] = []
@@ -81,7 +81,7 @@ def _is_plain(leaf: Leaf) -> bool:
 
 
 def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[FieldValues]]:
-    """Which of n messages are as usual, and of these the values of each field; `source` reads texts, too."""
+    """Returns which of n messages fit the layout, and the values of each field in these."""
     notes = _Notes({id(leaf) for mine in wanted.leaves for leaf in mine})
     good = walk_layout(wanted.layout, source, at, length, notes)
     texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, SizedBytes)}

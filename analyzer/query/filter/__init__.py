@@ -26,7 +26,7 @@ AT_ONCE = 1 << 16
 
 
 class Filter:
-    """A checked filter. Of the reader that it was asked with last it keeps what it learned."""
+    """A checked filter. It caches what it learned with the reader that was used last."""
 
     def __init__(self, text: str, named: Mapping[str, str] | None = None) -> None:
         self.text = text
@@ -36,11 +36,11 @@ class Filter:
 
     @property
     def fields(self) -> list[FieldPath]:
-        """The fields that it asks for."""
+        """The fields that the filter reads."""
         return list_fields(self._checked)
 
     def find_mask(self, reader: RowReader, rows: Ints) -> Bools:
-        """Which of `rows`, in any order, it keeps."""
+        """Returns which of `rows`, in any order, match the filter (bool, n)."""
         mask = self._bind(reader)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             each, back = np.unique(rows, return_inverse=True)
@@ -49,7 +49,7 @@ class Filter:
         return np.concatenate([np.zeros(0, bool), *(mask(some) for some in self._split_rows(reader, rows))])
 
     def select_rows(self, reader: RowReader, rows: Ints | range) -> Ints:
-        """Those of `rows` that it keeps."""
+        """Returns those of `rows` that match the filter."""
         jobs = reader.session.jobs
         if jobs > 1 and not all(field.is_cheap for field in self.fields):
             numbers, parts = np.asarray(rows), divide(len(rows), jobs, AT_ONCE)
@@ -96,5 +96,5 @@ class Filter:
 
 
 def compile_filter(text: str, named: Mapping[str, str] | None = None) -> Filter:
-    """A filter; `named` are those that it may refer to as $name. Raises FilterError."""
+    """Compiles a filter; `named`: the filters that it may use as $name. Raises FilterError."""
     return Filter(text, named)

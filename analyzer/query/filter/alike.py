@@ -67,12 +67,12 @@ def matches_row(text: str, reader: RowReader, rows: Ints) -> bool:
 
 
 def find_path(session: Session, row: int, path: Path) -> str | None:
-    """The name of a field in filters and as a column; None where it has none."""
+    """Returns the name of a node's field in filters and as a column, or None."""
     return next((field.name for field in _find_fields(session, row, path)), None)
 
 
 def is_masked(path: Path) -> bool:
-    """Whether the value of the last node is not to be seen for what it is, or for what it is in."""
+    """Returns whether the value of the last node, or of a node around it, is masked."""
     return is_secret(path[-1]) or has_hidden_value(path[-1]) or any(map(has_hidden_parts, path[:-1]))
 
 

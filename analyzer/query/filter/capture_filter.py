@@ -26,7 +26,7 @@ _COMPARISON = re.compile(
 
 
 def translate_capture_filter(text: str) -> str | None:
-    """What a capture filter means as a display filter; None if the text is not like a capture filter."""
+    """Translates a capture filter (BPF) to a display filter; None if the text is not one."""
     translated, count = _PRIMITIVE.subn(_translate, text)
     return _ANY_TCP.sub("", translated) if count else None
 
@@ -37,5 +37,5 @@ def _translate(match: re.Match[str]) -> str:
 
 
 def is_display_filter(text: str) -> bool:
-    """Whether a text compares fields by name, as display filters do; capture filters compare bytes and lengths."""
+    """Returns whether a text compares fields by name, as only display filters do."""
     return _COMPARISON.search(text) is not None

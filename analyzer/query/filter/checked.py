@@ -57,7 +57,7 @@ class FieldTest:
 
 @make_slotted
 class Combination:
-    """Several by `and`, `or`, `xor`; one by `not`."""
+    """Checked parts joined by `and`, `or` or `xor`, or one part negated by `not`."""
 
     word: str
     parts: tuple[Checked, ...]

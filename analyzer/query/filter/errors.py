@@ -18,7 +18,7 @@ class Span(NamedTuple):
 
 
 class FilterError(UserError):
-    """A mistake in a filter. `why` says what is wrong at `span` of `text`; str() has the place, too."""
+    """A mistake in a filter. `why` says what is wrong at `span` of `text`; str() shows the place, too."""
 
     def __init__(self, text: str, span: Span, why: str) -> None:
         self.text, self.span, self.why = text, span, why

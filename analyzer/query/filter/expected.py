@@ -56,7 +56,7 @@ class CompletionTarget(NamedTuple):
 
 
 def find_completion(text: str, named: Mapping[str, str] | None = None) -> CompletionTarget:
-    """What the end of a text wants; `named` are the filters that it may refer to."""
+    """Returns what may come at the end of a text; `named`: filters that it may use."""
     listening = _CompletionParser(text, NamedFilters(named or {}))
     with suppress(FilterError):  # what is wrong was asked for before it was found wrong
         listening.parse_all()
@@ -64,7 +64,7 @@ def find_completion(text: str, named: Mapping[str, str] | None = None) -> Comple
 
 
 def find_word_end(text: str, begin: int, wanted: CompletionKind) -> int:
-    """Where a word ends that begins there and has become what was wanted, with what stands behind a cursor in it."""
+    """Returns where the word at the cursor ends, with everything that a completion replaces."""
     return _WordScanner(text, begin).find_end(wanted)
 
 

@@ -26,14 +26,14 @@ _DIGITS = 40
 
 
 def quote(text: str) -> str:
-    """The literal of a text, in quotes."""
+    """Returns a text as a quoted literal of the filter language."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     escaped = _ACTING.sub(lambda match: f"\\x{ord(match[0]):02x}", plain)
     return f'"{escaped}"'
 
 
 def format_bytes(data: bytes) -> str:
-    """Bytes; those of no length are an empty text."""
+    """Formats bytes as a literal of the filter language; no bytes are an empty text."""
     return data.hex(":") if data else '""'
 
 

@@ -28,14 +28,14 @@ Judge: TypeAlias = Callable[[Any], bool]
 
 
 def list_fields(checked: Checked) -> list[FieldPath]:
-    """All fields that a filter asks for."""
+    """Returns all fields that a part of a filter reads."""
     if isinstance(checked, FieldTest):
         return [checked.field]
     return [field for part in checked.parts for field in list_fields(part)]
 
 
 def estimate_cost(checked: Checked) -> int:
-    """What a part costs beside others: 0 columns, 1 some fields of messages, 2 what may be whole messages."""
+    """Returns the cost of a part: 0 columns, 1 some fields of messages, 2 perhaps whole messages."""
     if isinstance(checked, Combination):
         return max(map(estimate_cost, checked.parts))
     if checked.field.is_cheap:
@@ -44,7 +44,7 @@ def estimate_cost(checked: Checked) -> int:
 
 
 def bind(checked: Checked, reading: FieldReader) -> FindMask:
-    """The function of a filter for the rows of one reading."""
+    """Binds a filter to the rows of one reading; returns a function that evaluates it."""
     if isinstance(checked, FieldTest):
         return _Bound(checked, reading).find_mask
     parts = sorted(checked.parts, key=estimate_cost)

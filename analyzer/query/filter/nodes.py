@@ -10,7 +10,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class Literal:
-    """A value as it was written. text: what it says; data: the same as bytes; raw: as a pattern has it."""
+    """A value in a filter. text: without quotes; data: the same as bytes; raw: as a pattern has it."""
 
     text: str
     data: bytes
@@ -21,7 +21,7 @@ class Literal:
 
 @make_slotted
 class Range:
-    """`low..high` in a set, both ends included."""
+    """A range `low..high` in a set, both ends included."""
 
     low: Literal
     high: Literal
@@ -29,7 +29,7 @@ class Range:
 
 @make_slotted
 class Name:
-    """A field by its name."""
+    """A field in a filter, by its name."""
 
     name: str
     span: Span
@@ -37,7 +37,7 @@ class Name:
 
 @make_slotted
 class SliceRange:
-    """One range of a slice: `length` bytes or characters from `start` on, None for all; negative: from the end."""
+    """One range of a slice: `length` bytes or characters from `start`; None: all; negative: from the end."""
 
     start: int
     length: int | None
@@ -45,7 +45,7 @@ class SliceRange:
 
 @make_slotted
 class Slice:
-    """Parts of a value, put together."""
+    """Ranges of a value, concatenated."""
 
     value: Value
     cuts: tuple[SliceRange, ...]
@@ -54,7 +54,7 @@ class Slice:
 
 @make_slotted
 class Call:
-    """A function of a value."""
+    """A call of a function with a value."""
 
     function: str
     value: Value
@@ -88,7 +88,7 @@ class Not:
 
 @make_slotted
 class Junction:
-    """Several parts by `and`, `or` or `xor`."""
+    """Several parts joined by `and`, `or` or `xor`."""
 
     word: str
     parts: tuple[Node, ...]
@@ -96,7 +96,7 @@ class Junction:
 
 @make_slotted
 class NamedFilter:
-    """A named filter, unfolded: where it is named, and the text that its own spans are of."""
+    """A reference to a named filter with its tree, its place, and the text to which the tree's spans refer."""
 
     name: str
     part: Node

@@ -30,14 +30,14 @@ _KEYS = ("operation", "client", "error.name", "state", "role", "source.ip", "des
 
 
 class RowFilter(NamedTuple):
-    """A filter, and what it is about."""
+    """A filter that a row matches, with a title that says what it compares."""
 
     about: str
     text: str
 
 
 def list_row_filters(session: Session, row: int) -> list[RowFilter]:
-    """What may be asked with regard to a row; each holds for it."""
+    """Returns the filters that menus offer for a row; the row matches each of them."""
     reader, rows = RowReader(session), np.array([row])
     found = {offered.text: offered for offered in _list_filters(session, reader, rows)}
     return [offered for offered in found.values() if matches_row(offered.text, reader, rows)]

@@ -39,7 +39,7 @@ class Operand:
 
 
 class Pattern(NamedTuple):
-    """A regular expression that takes time in proportion to the text, for texts and for bytes."""
+    """A regular expression of RE2, whose time is proportional to the text; for texts and bytes."""
 
     text: Any
     data: Any
@@ -98,7 +98,7 @@ def _make_name_test(ask: Callable[[Any, Any], bool], name: str, text: str) -> bo
 
 
 def is_comparable(value: Any) -> bool:
-    """Whether a value is anything that can be equal to another."""
+    """Returns whether a value is a kind of value that can be equal to another."""
     return not isinstance(value, Secret | dict | list)
 
 
@@ -181,7 +181,7 @@ FUNCTIONS: Mapping[str, str] = {
 
 
 def apply_function(function: str, values: list[Any]) -> list[Any]:
-    """What a function makes of a row's values."""
+    """Applies a function of the filter language to the values of a row."""
     if function == "count":
         return [len(values)] if values else []
     if function in ("min", "max"):

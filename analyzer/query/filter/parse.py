@@ -56,7 +56,7 @@ _JOINING = ("and", "or", "xor", IN)
 
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
-    """The tree of a filter; `named` are the filters that it may refer to. Raises FilterError."""
+    """Parses a filter to a tree; `named`: the filters that it may use. Raises FilterError."""
     try:
         return FilterParser(text, NamedFilters(named or {})).parse_all()
     except FilterError as error:
@@ -78,7 +78,7 @@ def _is_filter(text: str) -> bool:
 
 
 class NamedFilters:
-    """The filters that one may refer to, and how many of them have been unfolded."""
+    """The filters that a filter may use by name, and how many of them have been expanded."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts, self.unfolded = texts, 0
@@ -92,7 +92,7 @@ class FilterParser(FilterScanner):
         self._named, self._within, self._depth = named, within, depth
 
     def parse_all(self) -> Node:
-        """The tree of all of the text. Raises FilterError."""
+        """Parses the whole text to a tree. Raises FilterError."""
         if len(self._text) > LONGEST:
             raise FilterError(self._text, Span(LONGEST, LONGEST), f"it is longer than {LONGEST:,} characters")
         self._skip()

@@ -31,7 +31,7 @@ _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
 class FilterScanner:
-    """A text and the place in it that is read next; `_stop`: where what was taken last ends."""
+    """Splits a filter into tokens; it keeps the place that is read next, and the end of the last token."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -27,7 +27,7 @@ _SECOND = 10**9
 
 
 def parse_number(text: str) -> tuple[Fraction, str] | None:
-    """The number, and its unit (empty for none); None for what is no number, or has a unit that nobody knows."""
+    """Parses a number with a unit (empty for none); None if it is not a number or the unit is unknown."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
@@ -39,7 +39,7 @@ def parse_number(text: str) -> tuple[Fraction, str] | None:
 
 
 def find_unknown_unit(text: str) -> str | None:
-    """What stands behind a number as if it were a unit; None where nothing does."""
+    """Returns the text behind a number that looks like a unit, or None."""
     match = _NUMBER.fullmatch(text)
     return None if match is None or match[5] in UNITS else match[5] or None
 
@@ -50,7 +50,7 @@ def parse_flag(text: str) -> bool | None:
 
 
 def parse_data(text: str) -> bytes | None:
-    """The bytes of `01:02:0a` or `0x01020a`."""
+    """Parses bytes written as `01:02:0a` or `0x01020a`."""
     if text[:2] in ("0x", "0X") and len(text) % 2 == 0 and len(text) > 2:
         digits = text[2:]
     elif _BYTES.fullmatch(text) is not None:
@@ -86,7 +86,7 @@ def _parse_zone(text: str | None) -> timezone:
 
 
 def parse_network(text: str) -> IPv4Network | IPv6Network | None:
-    """An address, or addresses as `10.0.0.0/8`."""
+    """Parses an address, or a network such as `10.0.0.0/8`."""
     try:
         return ip_network(text.strip("[]"), strict=False)
     except ValueError:

@@ -15,7 +15,7 @@ from analyzer.render.html.elements import Html
 
 
 def list_charts(incident: Incident) -> Iterator[Html]:
-    """Rate, errors and p99 over time, and how latencies are spread."""
+    """Returns the charts of a capture: rate, errors and p99 over time, and the distribution of latencies."""
     groups, interval = incident.over_time.groups, incident.over_time.interval or SECOND
     times = [format_iso_time(group.key[0])[11:23] for group in groups]
     if not groups:

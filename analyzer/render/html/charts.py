@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 1000, 100
 
 
 def draw_bars(values: Sequence[float], titles: Sequence[str], kind: str) -> Html:
-    """A bar for each value (0 or more); kind: its class, which gives the colour."""
+    """Draws a bar for each value (0 or more) in SVG; kind: its CSS class, which gives the colour."""
     highest, wide = max(values, default=0) or 1, WIDTH / max(len(values), 1)
     bars = [
         make_element(
@@ -33,7 +33,7 @@ def draw_bars(values: Sequence[float], titles: Sequence[str], kind: str) -> Html
 
 
 def draw_line(values: Sequence[float | None], titles: Sequence[str], kind: str) -> Html:
-    """A point for each value, joined to its neighbours; None where there is none."""
+    """Draws a line through the values in SVG; it has a break where a value is None."""
     highest, wide = max((value for value in values if value is not None), default=0) or 1, WIDTH / max(len(values), 1)
     points = [
         None if value is None else f"{(place + 0.5) * wide:.1f} {HEIGHT - (HEIGHT - 4) * value / highest:.1f}"
@@ -68,7 +68,7 @@ def _draw(shapes: Sequence[Html], kind: str) -> Html:
 
 
 def make_figure(title: str, chart: Html, most: str, axis: Sequence[str]) -> Html:
-    """A chart with its title, its highest value, and words below it from left to right."""
+    """Makes a chart with its title, its highest value, and labels below it from left to right."""
     head = make_element("figcaption", make_element("b", title), make_element("span", most))
     below = make_element("div", *(make_element("span", text) for text in axis), class_="axis")
     return make_element("figure", head, chart, below)

@@ -17,13 +17,13 @@ VOID = frozenset({"meta", "br", "hr", "path", "rect", "line"})
 
 
 class Html(str):
-    """Markup: text that is escaped already."""
+    """Markup in which text is already escaped."""
 
     __slots__ = ()
 
 
 def make_element(name: str, /, *children: str, **attributes: str | int | float | None) -> Html:
-    """An element; an attribute without a value is left out. Of `class_` and `stroke_width` the names are as in HTML."""
+    """Makes an element; attributes without a value are left out. `class_` stands for `class`."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
@@ -40,12 +40,12 @@ def join_parts(parts: Iterable[str], between: str = "") -> Html:
 
 
 def escape_text(text: str) -> Html:
-    """Text for people, with its controls visible and its markup harmless."""
+    """Escapes text for HTML, with control characters made visible."""
     return text if isinstance(text, Html) else Html(escape(safe_text(text)))
 
 
 def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int] = frozenset()) -> Html:
-    """A table that scrolls by itself where it is too wide. numbers: columns that stand to the right."""
+    """Makes a table that scrolls if it is too wide. numbers: columns that are aligned right."""
     kinds = ["number" if place in numbers else None for place in range(len(head))]
     lines = [
         make_element("tr", *(make_element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)))
@@ -57,5 +57,5 @@ def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: froz
 
 
 def make_details(summary: str, *children: str, **attributes: str | None) -> Html:
-    """What is folded below a line."""
+    """Makes a line with folded content below it."""
     return make_element("details", make_element("summary", summary), *children, **attributes)

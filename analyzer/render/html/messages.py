@@ -31,18 +31,18 @@ LARGEST = 3 << 20
 
 
 class MessageLinks:
-    """Which messages a page shows, so that their numbers lead to them."""
+    """The messages that a page shows, so that their numbers become links."""
 
     def __init__(self, rows: Sequence[int]) -> None:
         self._rows = frozenset(rows)
 
     def make_link(self, row: int) -> Html:
-        """The number of a message, which leads to it if the page shows it."""
+        """Returns the number of a message, as a link if the page shows it."""
         number = f"{row + 1}"
         return make_element("a", number, href=f"#m{number}") if row in self._rows else join_parts([number])
 
     def join_links(self, rows: Iterable[int]) -> Html:
-        """The numbers of messages, each as a link if the page shows it."""
+        """Returns the numbers of messages, each as a link if the page shows it."""
         return join_parts(map(self.make_link, rows), ", ")
 
 

@@ -37,7 +37,7 @@ _NUMBERS = frozenset({"number", "duration", "time"})
 
 
 def make_page(session: Session, names: Sequence[str], incident: Incident) -> str:
-    """The whole page; names: of the captures."""
+    """Makes the whole HTML page; names: those of the captures."""
     rows = list(dict.fromkeys(row for problem in incident.problems[:PROBLEMS] for row in list_rows(problem)))
     messages, shown = make_messages(session, rows[:MESSAGES])
     links = MessageLinks(shown)

@@ -20,14 +20,14 @@ LONGEST = 600
 
 
 def list_rows(problem: Problem) -> Iterator[int]:
-    """The first messages of a problem, and those of what it explains."""
+    """Returns the rows of the first messages of a problem, and of the problems that it explains."""
     yield from problem.rows[:ROWS]
     for effect in problem.effects[:EFFECTS]:
         yield from effect.rows[:1]
 
 
 def make_problem(session: Session, problem: Problem, links: MessageLinks) -> Html:
-    """A problem with its messages, and folded below it what it explains."""
+    """Makes the HTML of a problem with its messages; problems that it explains are folded below it."""
     severity, what = problem.severity.name.lower(), _name_problem(problem)
     head = join_parts([make_element("b", f"{severity} {what}"), f", {format_counted(problem.count, 'time')}"])
     lines = [make_element("p", head, _format_span(session, problem)), make_element("p", problem.text[:LONGEST])]

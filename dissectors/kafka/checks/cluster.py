@@ -106,13 +106,13 @@ class ControllerChanges(Check):
         """By cluster the epoch whose leader has resigned."""
 
     def receive_vote(self, event: MessageEvent) -> None:
-        """A controller stands for election: the one before is lost, or resigned."""
+        """Handles a vote: a controller is a candidate because the previous one is lost or resigned (KIP-595)."""
         known = self.leaders.get(text(event.values, "clusterId") or "")
         if known is not None:
             known.since = known.since or event.time
 
     def receive_resignation(self, event: MessageEvent) -> None:
-        """A leader stops in good order."""
+        """Handles a leader's EndQuorumEpoch: it resigns (KIP-595)."""
         cluster = text(event.values, "clusterId") or ""
         for leader, epoch in self.list_leaders(event):
             if cluster not in self.leaders:
@@ -120,7 +120,7 @@ class ControllerChanges(Check):
             self.resigned[cluster] = epoch
 
     def receive_leader(self, event: MessageEvent) -> None:
-        """A leader makes itself known."""
+        """Handles a leader's BeginQuorumEpoch: it announces itself (KIP-595)."""
         cluster = text(event.values, "clusterId") or ""
         for leader, epoch in self.list_leaders(event):
             known = self.leaders.get(cluster)

@@ -70,7 +70,7 @@ class ProducedBatch(NamedTuple):
 
 
 def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]:
-    """A handler of Produce requests, and the fields that it looks at beside WHERE."""
+    """Makes subscriptions to Produce requests, with the fields that the handler reads besides WHERE."""
     kinds = [(KAFKA, PRODUCE, role) for role in (Role.REQUEST, Role.ONEWAY)]
     return subscribe(kinds, handle, {*WHERE, *paths})
 
@@ -127,7 +127,7 @@ class SequenceCheck(Check):
         """The server that a producer has last written a partition at, if it has been at one of `written`."""
 
     def forget(self, written: _Written) -> None:
-        """A producer and partition is evicted."""
+        """Forgets a producer's partition, which was evicted."""
         self.latest.pop(written.key[1:], None)
 
     def receive_produce(self, event: MessageEvent) -> None:
@@ -218,7 +218,7 @@ class FetchSessionCheck(Check):
         self.without: set[int] = set()
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """A request whose epoch is not the next one, perhaps."""
+        """Checks that the epoch of a Fetch is the next one of its session (KIP-227)."""
         session, epoch = event.values.get("sessionId", 0), event.values.get("sessionEpoch")
         if (session, epoch) == _OPENING:
             self.await_answer(event, _OPENING)
@@ -233,7 +233,7 @@ class FetchSessionCheck(Check):
         self.remember(event, session, 1 if epoch == _LAST else epoch + 1)
 
     def receive_answer(self, _: object, event: MessageEvent) -> None:
-        """A broker gives a session, or none."""
+        """Handles an answer to Fetch, which opens a session or not."""
         session = event.values.get("sessionId")
         if event.values.get("errorCode") or session is None:
             return

@@ -25,11 +25,11 @@ class UnansweredLogins(Check):
         """By connection the mechanism of a token that has no answer yet."""
 
     def receive_handshake(self, event: MessageEvent) -> None:
-        """A login begins."""
+        """Notes that a login begins, with SaslHandshake."""
         self.mechanisms[event.stream] = text(event.values, "mechanism") or "SASL"
 
     def receive_token(self, event: MessageEvent) -> None:
-        """A token of the client waits for an answer."""
+        """Notes that a token of the client waits for an answer."""
         if event.from_client:
             self.waiting[event.stream] = self.mechanisms.get(event.stream) or "SASL"
         else:

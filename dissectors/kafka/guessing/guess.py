@@ -191,7 +191,7 @@ def descend(node: Node, scales: Scales, bits: float, at: int, found: list[Candid
 
 
 def guess(message: bytes) -> Guess | None:
-    """What an orphaned answer may be; None where nothing fits, or it is not whole."""
+    """Returns the most likely operation and version of an orphaned answer; None if nothing fits."""
     if not is_whole(message):
         return None
     body = message[BODY:]
@@ -208,7 +208,7 @@ _guess_again = lru_cache(maxsize=8192)(_guess_body)
 
 
 def is_whole(message: bytes) -> bool:
-    """Whether a message has a correlation id and is as long as it says."""
+    """Returns whether a message has a correlation id and its full length."""
     return len(message) >= BODY and int.from_bytes(message[:4]) + 4 == len(message)
 
 

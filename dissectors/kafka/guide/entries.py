@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 @make_slotted
 class GuideLayout:
-    """The fields of a message or structure, in one version or (None) in all of them."""
+    """The fields of a message or structure, in one version or (None) in all versions."""
 
     name: str
     version: int | None
@@ -125,12 +125,12 @@ _SAID = {
 
 
 def overview_lines(layout: GuideLayout) -> list[str]:
-    """All versions of a layout: field, type, versions, notes."""
+    """Formats all versions of a layout as a table: field, type, versions, notes."""
     return overview(layout.entries, _enum)
 
 
 def guide_lines(title: str, layout: GuideLayout) -> list[str]:
-    """One version of a layout, as the protocol guide writes it: each name with what it consists of."""
+    """Formats one version of a layout as Kafka's protocol guide does."""
     head = f"{title} => {_right(layout.entries, layout.is_flexible)}".rstrip()
     return [head, *columns(_productions(layout.entries, 1, layout.is_flexible), "")]
 

@@ -93,7 +93,7 @@ def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
 
 
 def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
-    """The response in an answered Envelope, where the hints say what was asked."""
+    """Decodes the response in an answered Envelope (KIP-590); None if the hints do not tell its request."""
     depth, keys, versions = _depth(hints), hints.get(INNER_KEY), hints.get(INNER_VERSION)
     if not depth or not isinstance(keys, str) or not isinstance(versions, str):
         return None
@@ -103,12 +103,12 @@ def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
 
 
 def may_hide_request(data: bytes) -> bool:
-    """Whether a request that is not read may hold a secret."""
+    """Returns whether an undecoded request may contain a secret."""
     return is_sensitive_message(read_leading_number(data), False)
 
 
 def may_hide_response(hints: Hints) -> bool:
-    """Whether an unread response may hold a secret. It may if its request is unknown."""
+    """Returns whether an undecoded response may contain a secret; it may if its request is unknown."""
     key = str(hints.get(INNER_KEY, "")).partition(SEPARATOR)[0]
     return not key or is_sensitive_message(int(key), True)
 

@@ -35,7 +35,7 @@ _INT16_BITS = 0xFFFF
 
 
 class NestedDecoder(Protocol):
-    """A decoder of bytes that a field holds."""
+    """A decoder of the bytes in a field."""
 
     @property
     def name(self) -> str:
@@ -43,7 +43,7 @@ class NestedDecoder(Protocol):
 
     @property
     def inflates(self) -> bool:
-        """Whether its nodes may lie in a source of their own."""
+        """Whether its nodes may be in a source of their own, after decompression."""
 
     def values(self, data: bytes) -> dict[str, Any] | None:
         """Returns the decoded values; None unless the decoder takes all bytes."""

@@ -30,7 +30,7 @@ class Access(Protocol[S]):
     """How to read the members of a struct, and to say what one of them holds."""
 
     def get(self, struct: S, name: str) -> object:
-        """A plain value; None where there is none, or one that is unfolded."""
+        """Returns a plain value of a member; None if there is none or it is decoded further."""
 
     def list_structs(self, struct: S, name: str) -> Sequence[S]:
         """The structs of an array, or the only one; none where it is null or missing."""
@@ -79,7 +79,7 @@ RECORDS: Mapping[tuple[int, bool], RecordSite] = {
 
 @lru_cache(maxsize=256)
 def list_sites(name: str) -> tuple[Site, ...]:
-    """The bytes fields that may hold a structure, other than records, of a message or of a structure by its name."""
+    """Returns the bytes fields, other than records, of a message or structure that may contain a structure."""
     found = []
     for row in table("quirks")["embedded"]:
         message, *path = row["at"].split(".")
@@ -160,7 +160,7 @@ _FORMS: Mapping[str, Callable[[str], PayloadDetector]] = {
 
 @cache
 def list_modules() -> Mapping[str, str]:
-    """Whose records are in which topic, by name."""
+    """Maps internal topics to the module of Kafka that writes their records."""
     topics: Mapping[str, str] = table("quirks")["internalTopics"]
     return topics
 
@@ -232,7 +232,7 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
 
 
 def iterate_batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
-    """Each batch and its records; a message of the formats before batches is its only record."""
+    """Yields each batch and its records; a message of older formats is a batch of one record."""
     for entry in access.list_structs(holder, name):
         if access.get(entry, "magic") == 2:
             yield entry, list(access.list_structs(entry, "records"))

@@ -54,12 +54,12 @@ _FRAMED = tuple(Leaf(FieldSpec(name, _UVARINT.type), _UVARINT) for name in ("_ty
 
 
 def detect_versioned(name: str, data: bytes) -> DetectedPayload | None:
-    """A structure of the tables behind the int16 of its version."""
+    """Decodes a structure that begins with its version as int16; None if the bytes do not fit."""
     return detect(make_structure(load_named_schema(name), read_leading_number(data), (VERSION,)), data)
 
 
 def detect_control(key: bytes | None, value: bytes | None) -> Pair:
-    """A record of a control batch: its type is the key, and says what the value is."""
+    """Decodes a control record: its key has the type, which determines the layout of the value."""
     kind = None if key is None else detect_versioned("ControlRecordTypeSchema", key)
     if kind is None or value is None:
         return kind, None
@@ -80,7 +80,7 @@ def _detect_earlier_control(name: str, value: bytes) -> DetectedPayload | None:
 
 
 def detect_record(module: str, key: bytes | None, value: bytes | None) -> Pair:
-    """A record of an internal topic, which is the `module`'s that the tables name."""
+    """Decodes a record of the internal topic that `module` writes."""
     if module not in _coordinators():
         return None, None if value is None else _metadata(module, value)
     if key is None:
@@ -134,7 +134,7 @@ _SUBSCRIPTION_INFO = "SubscriptionInfoData"
 
 
 def detect_newest(name: str, data: bytes) -> DetectedPayload | None:
-    """Metadata behind the int16 of its version; a newer one is read as the newest known, as Kafka itself does."""
+    """Decodes metadata after its int16 version, a newer version as the newest known; None if it does not fit."""
     return detect(make_structure(group_schema(name), read_leading_number(data), (VERSION,), newer=True), data)
 
 

@@ -32,7 +32,7 @@ _SHARE = 16
 
 
 def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
-    """The metrics in these bytes; None where there are none, or compressed by nobody knows what."""
+    """Decodes the client metrics in these bytes (KIP-714); None if they do not fit."""
     if not data or not isinstance(compression, int) or not 0 <= compression < len(CODECS):
         return None
     return detect(_metrics(CODECS[compression]), data)
@@ -40,14 +40,14 @@ def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
 
 @make_slotted(eq=False)
 class Metrics:
-    """MetricsData behind a compression, a NestedDecoder."""
+    """A NestedDecoder for MetricsData after decompression (KIP-714)."""
 
     codec: str
     name: str = "opentelemetry.proto.metrics.v1.MetricsData"
 
     @property
     def inflates(self) -> bool:
-        """Whether the metrics are compressed, so that their nodes lie in a source of their own."""
+        """Whether the metrics are compressed, so that their nodes are in a source of their own."""
         return self.codec != CODECS[0]
 
     def values(self, data: bytes) -> dict[str, Any] | None:

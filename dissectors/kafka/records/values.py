@@ -54,7 +54,7 @@ _UINT32 = Struct(">I")
 
 
 def codec_name(attributes: int, magic: int) -> str:
-    """The name by which wire.codecs knows this compression; the attributes must name one."""
+    """Returns the name of a compression for wire.codecs; the attributes must have a known one."""
     name = CODECS[attributes & 7]
     return "lz4-legacy" if name == "lz4" and magic == 0 else name
 
@@ -108,7 +108,7 @@ def _entries(data: bytes, budget: Budget, depth: int, found: list[_Found]) -> li
 
 
 def may_inflate(data: bytes, at: int, size: int) -> bool:
-    """Whether among these entries there may be a compressed one; what is no entry, or too many of them, may."""
+    """Returns whether any of these entries may be compressed."""
     stop = at + size
     for _ in range(_GLANCES):
         if at + _GLANCE > stop:
@@ -122,7 +122,7 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
 def describe_batch(
     attributes: int, last: int, first_time: int, last_time: int, producer: int, epoch: int, sequence: int, count: int
 ) -> dict[str, Any]:
-    """The values of a batch's header behind its checksum. Raises IndexError for a codec that is none."""
+    """Returns the values of a batch's header after its checksum. Raises IndexError for an unknown codec."""
     return {
         "attributes": attributes,
         "compression": CODECS[attributes & 7],

@@ -134,7 +134,7 @@ def _format_numbers(numbers: list[int]) -> str:
 
 
 def format_change(names: Mapping[str, str], change: AssignmentChange) -> list[str]:
-    """A text for each member that gains or loses: `c1 +orders[2] -orders[0]`. names: of members by id."""
+    """Formats what each member gains or loses: `c1 +orders[2] -orders[0]`. names: of members by id."""
     found = []
     for member in dict.fromkeys([*change.gained, *change.lost]):
         gained, lost = change.gained.get(member), change.lost.get(member)
@@ -145,7 +145,7 @@ def format_change(names: Mapping[str, str], change: AssignmentChange) -> list[st
 
 
 def list_owned(assignment: Assignment, names: Mapping[str, str]) -> list[str]:
-    """A text for each member with its partitions: `c1: orders[0-1]`; `c2: none`."""
+    """Formats the partitions of each member: `c1: orders[0-1]`; `c2: none`."""
     return [
         f"{names.get(member, member)}: {format_partitions(partitions) or 'none'}"
         for member, partitions in assignment.items()

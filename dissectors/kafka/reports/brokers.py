@@ -87,7 +87,7 @@ class BrokerReport(Report[BrokerRow]):
         """Addresses by broker number, as metadata told."""
 
     def find_server(self, event: MessageEvent) -> BrokerRow:
-        """The row of the broker that is asked, or answers."""
+        """Returns the row of the broker that a request is for, or that answers."""
         row = self.rows.get(event.server)
         if row is None:
             row = self.find(event.server, event)
@@ -98,7 +98,7 @@ class BrokerReport(Report[BrokerRow]):
         return row
 
     def find_broker(self, event: MessageEvent, broker: int) -> BrokerRow | None:
-        """The row of a broker by its number; where its address is not told, of that number."""
+        """Returns the row of a broker by its id, or by its address if that is known."""
         if broker < 0:
             return None
         row = self.find(self.numbers.get(broker) or f"broker {broker}", event)
@@ -106,7 +106,7 @@ class BrokerReport(Report[BrokerRow]):
         return row
 
     def receive_request(self, event: MessageEvent) -> None:
-        """One of the common requests."""
+        """Counts a request to a broker."""
         row = self.find_server(event)
         row.requests += 1
         self.await_answer(event, event.time)
@@ -189,7 +189,7 @@ class BrokerReport(Report[BrokerRow]):
             self.await_answer(event, row)
 
     def answer_heartbeat(self, event: MessageEvent) -> None:
-        """What the controller says to it."""
+        """Handles the controller's answer to a BrokerHeartbeat."""
         row = self.take_request(event)
         if isinstance(row, BrokerRow) and event.values.get("isFenced") is True:
             row.fenced += 1
@@ -213,7 +213,7 @@ class BrokerReport(Report[BrokerRow]):
         self.await_answer(event, (follower, offsets))
 
     def receive_fetched(self, event: MessageEvent) -> None:
-        """The answer: how far the follower is behind."""
+        """Handles the answer to a follower's Fetch: how far it is behind."""
         asked = self.requests.get(event.partner)
         if not isinstance(asked, tuple):
             self.receive_answer(event)
@@ -248,7 +248,7 @@ class BrokerReport(Report[BrokerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what elects, registers and fences."""
+        """Returns whether a message elects, registers or fences; rows mention no others."""
         return operation in ("Vote", "BeginQuorumEpoch", "BrokerRegistration", "BrokerHeartbeat")
 
     @classmethod

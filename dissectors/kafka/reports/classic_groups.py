@@ -60,7 +60,7 @@ def _make_call(report: RebalanceReport, event: MessageEvent) -> _Call | None:
 
 
 def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
-    """JoinGroup: begins a rebalance, or joins the one that goes on."""
+    """Handles a JoinGroup request, which begins a rebalance or joins the current one."""
     call = _make_call(report, event)
     if call is None:
         return
@@ -201,7 +201,7 @@ def ask_to_sync(report: RebalanceReport, event: MessageEvent) -> None:
 
 
 def answer_sync(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
-    """The answer to SyncGroup: a member goes on with its partitions."""
+    """Handles the answer to SyncGroup: the member has its partitions."""
     state, row, error = call.group, call.group.row, read_error(event.values)
     if row is None:
         return
@@ -228,7 +228,7 @@ def beat(report: RebalanceReport, event: MessageEvent) -> None:
 
 
 def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
-    """What the coordinator says to a member that it is waiting for, or does not know."""
+    """Handles an error in the answer to a heartbeat: a rebalance is on, or the member is unknown."""
     state, error = call.group, read_error(event.values)
     if error is None:
         return
@@ -242,7 +242,7 @@ def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 
 def answer_commit(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
-    """An answer to OffsetCommit with an error of the group."""
+    """Handles an answer to OffsetCommit that has an error of the group."""
     errors = {
         read_error(each) for topic in structs(event.values.get("topics")) for each in structs(topic.get("partitions"))
     }

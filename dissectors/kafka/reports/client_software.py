@@ -24,7 +24,7 @@ class ClientSoftware:
             self._names[event.stream] = f"{name} {version}" if version else name
 
     def find(self, stream: int) -> str | None:
-        """The software on a connection; None where it was not told."""
+        """Returns the software of the client on a connection; None if it is unknown."""
         return self._names.get(stream)
 
 

@@ -47,7 +47,7 @@ class ClientRow(OpenRow):
     offered: dict[str, int] = field(default_factory=dict)
 
     def use(self, api: str, version: int) -> None:
-        """It uses a version of an API."""
+        """Notes that the client uses a version of an API."""
         if api not in self.used and len(self.used) >= MOST_APIS:
             return
         self.counts[api] += 1
@@ -65,7 +65,7 @@ class ClientRow(OpenRow):
 
 @make_slotted(frozen=False, eq=False)
 class UpgradeRow(ClientRow):
-    """A client, and what becomes of it. taken: by API what brokers of the release take."""
+    """A client and whether an upgrade breaks it. taken: the versions of each API that the release supports."""
 
     verdict: str = column(
         "text",
@@ -81,7 +81,7 @@ class UpgradeRow(ClientRow):
     taken: Mapping[str, VersionRange | None] = field(default_factory=dict)
 
     def judge(self) -> tuple[str, list[str]]:
-        """The verdict, and a text for each API that it stands on."""
+        """Returns the verdict, and a text for each API that causes it."""
         verdicts, why = {FINE}, []
         for api, used in sorted(self.used.items()):
             taken = self.taken.get(api)
@@ -112,7 +112,7 @@ class ClientReport(Report[ClientRow]):
         """By server the greatest version that it takes of each API."""
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A request of any API."""
+        """Notes for a request of any API which version of it the client uses."""
         version = event.context.version
         kind = event.stream, event.client_name, event.context.code, version
         row = self.known.get(kind)
@@ -166,7 +166,7 @@ class ClientReport(Report[ClientRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first request of each connection, which says nothing of the request."""
+        """Returns false: rows mention the first request of a connection, and no message shows that it is one."""
         return False
 
     @classmethod
@@ -197,7 +197,7 @@ class UpgradeReport(ClientReport):
         self.taken = find_versions(self.release or list_releases()[-2])
 
     def make(self, key: Any, event: MessageEvent) -> Any:
-        """A new row, which knows what is taken."""
+        """Makes a row with the versions that the release supports."""
         row: Any = super().make(key, event)
         row.taken = self.taken
         return row

@@ -57,7 +57,7 @@ def list_errors(value: object) -> Iterator[str]:
 
 
 def read_embedded(value: object) -> Mapping[str, Any]:
-    """The structure that a bytes field holds; one without fields where it was not decoded."""
+    """Returns the structure in a bytes field; an empty one if it was not decoded."""
     held = value.value if isinstance(value, EmbeddedValue) else None
     return held if isinstance(held, dict) else {}
 
@@ -73,7 +73,7 @@ def list_numbers(value: object) -> list[int]:
 
 
 def name_topic(event: MessageEvent, topic: Mapping[str, Any]) -> str | None:
-    """A topic's name: one of the fields that hold it, else what other messages call its id, else the id."""
+    """Returns the name of a topic: from its fields, from other messages by its id, or else the id."""
     for name in ("topic", "name"):
         found = topic.get(name)
         if isinstance(found, str) and found:
@@ -133,12 +133,12 @@ def list_fetched(event: MessageEvent) -> Listed:
 
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:
-    """A text for each name, with how often if it is more than once: `UNKNOWN_MEMBER_ID 2x`."""
+    """Formats each name with its count, if that is more than one: `UNKNOWN_MEMBER_ID 2x`."""
     return [f"{name} {count}x" if count > 1 else name for name, count in counts.items()]
 
 
 def format_ratio(parts: int, of: int) -> str | None:
-    """One number divided by another, to two digits at least: `0.97`, `12.3`, `150`; None where there is nothing."""
+    """Formats a ratio with at least two digits: `0.97`, `12.3`, `150`; None if it cannot be computed."""
     if not of:
         return None
     ratio = parts / of

@@ -107,7 +107,7 @@ class RebalanceRow(OpenRow):
             self.join_ns = measure_elapsed(self.first, event.time)
 
     def sync(self, member: str, event: MessageEvent) -> None:
-        """A member has its assignment; the rebalance is complete when all have."""
+        """Notes that a member has its assignment; the rebalance is complete when all have."""
         self.expected[member] = True
         self.synced = max(self.synced or 0, event.time)
         self.sync_ns = measure_elapsed(self.answered, self.synced)
@@ -116,7 +116,7 @@ class RebalanceRow(OpenRow):
             self.state = COMPLETE
 
     def fail(self, error: str | None, event: MessageEvent) -> None:
-        """An answer with an error."""
+        """Notes an answer with an error."""
         if error is not None and error not in EXPECTED:
             self.failures[error] += 1
             self.note("error", event)
@@ -139,7 +139,7 @@ class GroupState:
     owners: dict[Partition, str] = field(default_factory=dict)
 
     def find_member(self, id: str, event: MessageEvent, instance: str | None = None) -> GroupMember:
-        """The member of an id, which is made where there is none; it is heard now."""
+        """Returns the member with an id, made if needed, and notes when it was last active."""
         found = self.members.get(id)
         if found is None:
             found = self.members[id] = GroupMember(id, self.make_name(id, event.client_name, instance), event.time)
@@ -148,7 +148,7 @@ class GroupState:
         return found
 
     def make_name(self, id: str, client: str | None, instance: str | None) -> str:
-        """What people call a member: its instance id or client id; of two alike the second with the end of its id."""
+        """Returns the name of a member for people: its instance id or client id, made unique."""
         name = instance or client or _UUID.sub("", id)
         alike = any(each.name == name for each in self.members.values())
         return f"{name} ({id[-6:]})" if alike and id and name != id else name
@@ -187,7 +187,7 @@ class RebalanceReport(Report[RebalanceRow]):
         self.groups: BoundedTable[str, GroupState] = BoundedTable(evict=self.close_group)
 
     def find_group(self, name: str, kind: str | None) -> GroupState:
-        """A group by its name, which is made where there is none."""
+        """Returns a group by its name, made if needed."""
         found = self.groups.get(name)
         if found is None:
             found = self.groups[name] = GroupState(name)
@@ -195,7 +195,7 @@ class RebalanceReport(Report[RebalanceRow]):
         return found
 
     def begin(self, state: GroupState, event: MessageEvent, cause: str | None) -> RebalanceRow:
-        """A rebalance begins; the one before is closed."""
+        """Begins a rebalance of a group, and closes the one before."""
         self.close_group(state)
         row = state.row = RebalanceRow(event.time, event.time, group=state.name, kind=state.kind)
         row.before, row.previous, row.owners = state.generation, state.assignment, state.owners

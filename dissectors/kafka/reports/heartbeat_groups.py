@@ -34,7 +34,7 @@ class _Beat(NamedTuple):
 
 
 def beat(report: RebalanceReport, event: MessageEvent) -> None:
-    """A heartbeat, which may ask to join or to leave, or subscribe to other topics."""
+    """Handles a ConsumerGroupHeartbeat (KIP-848), which may join, leave or change the subscription."""
     name = text(event.values, "groupId")
     if name is None:
         return

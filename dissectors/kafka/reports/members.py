@@ -79,7 +79,7 @@ class MemberRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def speak(self, event: MessageEvent) -> None:
-        """The member says something to the coordinator."""
+        """Notes a message of the member to its coordinator."""
         if self.heard is not None:
             silent = event.time - self.heard
             self.silence_ns = max(self.silence_ns or 0, silent)
@@ -107,7 +107,7 @@ class MemberReport(Report[MemberRow]):
         self.software = ClientSoftware()
 
     def find_member(self, event: MessageEvent, group: str, id: str, instance: str | None) -> MemberRow:
-        """The row of a member, with what its connection tells."""
+        """Returns the row of a member, with the facts about its connection."""
         row = self.find((group, id), event)
         row.client = event.client_name or row.client
         row.instance = instance or row.instance
@@ -135,7 +135,7 @@ class MemberReport(Report[MemberRow]):
             row.end(LEFT if epoch == -1 else AWAY, event)
 
     def answer_join(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
-        """A member is taken in, or refused."""
+        """Handles an answer that accepts or refuses a member."""
         group, id, instance, request = asked
         error = read_error(event.values)
         if error is not None:
@@ -157,7 +157,7 @@ class MemberReport(Report[MemberRow]):
         row.note("joined", event)
 
     def answer_sync(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
-        """A member gets its partitions."""
+        """Handles an answer that gives a member its partitions."""
         group, id, _, _ = asked
         error = read_error(event.values)
         row = self.rows.get((group, id)) if id is not None else None
@@ -170,7 +170,7 @@ class MemberReport(Report[MemberRow]):
     def answer_heartbeat(
         self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
     ) -> None:
-        """A heartbeat of a classic member is answered, or one of a later group, which may take the member in."""
+        """Handles the answer to a heartbeat; in the protocol of KIP-848 it may accept the member."""
         group, id, instance, request = asked
         error = read_error(event.values)
         if error is not None:
@@ -203,7 +203,7 @@ class MemberReport(Report[MemberRow]):
             self.fail(group, id, error, event)
 
     def fail(self, group: str, id: str | None, error: str, event: MessageEvent) -> None:
-        """An answer with an error to a known member, which may end it."""
+        """Handles an error answer to a known member, which may end its membership."""
         row = self.rows.get((group, id)) if id is not None else None
         if row is None or error in EXPECTED:
             return
@@ -247,7 +247,7 @@ class MemberReport(Report[MemberRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what joins, leaves, assigns, and errors."""
+        """Returns whether a message joins, leaves or assigns, or has an error; rows mention no others."""
         return operation not in ("Heartbeat", "OffsetCommit", "ApiVersions") or bool(values.get("errorCode"))
 
     @classmethod

@@ -82,7 +82,7 @@ class PartitionRow(OpenRow):
         self.leader, self.epoch = leader, epoch if epoch >= 0 else self.epoch
 
     def serve(self, event: MessageEvent, error: str | None) -> None:
-        """A broker answers a request for it."""
+        """Notes that a broker answered a request for the partition."""
         if error is None:
             if self.away_since is not None:
                 self.follow_ns = max(self.follow_ns or 0, event.time - self.away_since)
@@ -155,7 +155,7 @@ class PartitionReport(Report[PartitionRow]):
             self.serve(event, topic, partition, each)
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Who reads: a follower has a number."""
+        """Notes who reads partitions; a follower has a replica id."""
         replica = max(number(each, "replicaId", -1) for each in (event.values, struct(event.values, "replicaState")))
         self.await_answer(event, replica < 0)
 
@@ -173,7 +173,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.fetched_bytes += number(batch, "length")
 
     def serve(self, event: MessageEvent, topic: str, partition: int, answer: Mapping[str, Any]) -> PartitionRow | None:
-        """An answer about a partition, which may tell another leader."""
+        """Handles an answer about a partition, which may name another leader."""
         row = self.find_partition(event, topic, partition)
         if row is not None:
             row.serve(event, read_error(answer))
@@ -203,7 +203,7 @@ class PartitionReport(Report[PartitionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name their first message, moves, changes of replicas, and refusals; only the last show in a message."""
+        """Returns whether a message has a refusal; nothing else in it tells that a row mentions it."""
         return any(list_errors(values))
 
     @classmethod

@@ -156,7 +156,7 @@ class ProducerRow(OpenRow):
             _sample_ratio(self, str(codec), content)
 
     def advise(self) -> str | None:
-        """A sentence about what to change; None where the figures ask for nothing."""
+        """Returns advice about settings in a sentence; None if the figures need none."""
         if self.batches < ENOUGH:
             return None
         said = []
@@ -224,7 +224,7 @@ class ProducerReport(Report[ProducerRow]):
         self.await_answer(event, _SentBatches(row, keys, event.time))
 
     def find_producer(self, event: MessageEvent, key: tuple[int, str | None, int]) -> ProducerRow:
-        """The row of a producer that speaks on a connection for the first time."""
+        """Returns the row of a producer, made with its first message on a connection."""
         host, producer = host_of(event.client), key[2]
         row = self.find((event.client_name, host, producer), event)
         if not row.rows:
@@ -237,7 +237,7 @@ class ProducerReport(Report[ProducerRow]):
     def note_sequence(
         self, row: ProducerRow, event: MessageEvent, producer: int, topic: str, partition: int, batch: Mapping[str, Any]
     ) -> _BatchKey:
-        """A batch with a number, which may have been sent before."""
+        """Notes a batch with a sequence number, which may be a retry."""
         epoch = number(batch, "producerEpoch", -1)
         add_name(row.epochs, str(epoch))
         key = _BatchKey(producer, epoch, topic, partition, number(batch, "baseSequence"), number(batch, "count"))
@@ -286,7 +286,7 @@ class ProducerReport(Report[ProducerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first request, what is sent again, and what is refused; only the last shows in the message."""
+        """Returns whether a message has an error; nothing else in a message tells that a row mentions it."""
         return any(list_errors(values))
 
     @classmethod

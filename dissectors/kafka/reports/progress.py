@@ -88,13 +88,13 @@ class ProgressRow(OpenRow):
         return max(self.high_watermark - self.position, 0)
 
     def measure_rate(self, amount: int) -> int | None:
-        """An amount by seconds, from the first answer to the last."""
+        """Returns an amount per second, from the first answer to the last."""
         if self.begun is None or self.ended <= self.begun:
             return None
         return amount * SECOND // (self.ended - self.begun)
 
     def advance(self, event: MessageEvent, partition: Mapping[str, Any]) -> None:
-        """An answer to a fetch."""
+        """Notes the answer to a Fetch."""
         self.hear(event)
         self.fetches += 1
         self.begun, self.ended = self.begun or event.time, event.time
@@ -137,11 +137,11 @@ class ProgressReport(Report[ProgressRow]):
         """By client the group that it speaks for."""
 
     def find_reader(self, event: MessageEvent) -> Reader:
-        """Who speaks on a connection."""
+        """Returns the consumer on a connection."""
         return event.client_name, host_of(event.client)
 
     def receive_member(self, event: MessageEvent) -> None:
-        """A member of a group speaks to its coordinator."""
+        """Handles a message of a group's member to its coordinator."""
         group = text(event.values, "groupId")
         if group is not None:
             self.groups[self.find_reader(event)] = group
@@ -226,7 +226,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.note("refused", event)
 
     def receive_offsets(self, event: MessageEvent) -> None:
-        """The answer to OffsetFetch: where the group goes on."""
+        """Handles the answer to OffsetFetch: the offsets from which the group continues."""
         for each in structs(event.values.get("groups")):
             group = text(each, "groupId")
             for topic in structs(each.get("topics")) if group is not None else ():
@@ -273,7 +273,7 @@ class ProgressReport(Report[ProgressRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first fetch, errors, and commits that go back."""
+        """Returns whether a row may mention a message: its first fetch, errors, commits that go back."""
         return operation in ("OffsetCommit", "TxnOffsetCommit") or any(list_errors(values))
 
     @classmethod

@@ -118,7 +118,7 @@ class TransactionReport(Report[TransactionRow]):
         self.timeouts: BoundedTable[str, int] = BoundedTable()
 
     def find_transaction(self, event: MessageEvent, id: str | None, producer: int, epoch: int) -> TransactionRow | None:
-        """The transaction that goes on under an id; a new one where there is none, or the last one is over."""
+        """Returns the open transaction of a transactional id, made if there is none."""
         if id is None:
             return None
         key = id, producer, epoch
@@ -149,7 +149,7 @@ class TransactionReport(Report[TransactionRow]):
         self.await_answer(event, id)
 
     def answer_init(self, event: MessageEvent) -> None:
-        """A new epoch: whatever the earlier one had open is aborted."""
+        """Handles the answer to InitProducerId: the new epoch aborts an open transaction of an earlier one."""
         id = self.take_request(event)
         row = self.rows.get(self.latest.get(id)) if isinstance(id, str) else None
         if row is not None and row.ended is None and read_error(event.values) is None:
@@ -198,7 +198,7 @@ class TransactionReport(Report[TransactionRow]):
                 self.await_answer(event, row)
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """An answer to one of these: whether it has an error, anywhere."""
+        """Handles the answer to a request of a transaction: whether it has an error anywhere."""
         row = self.take_request(event)
         if not isinstance(row, TransactionRow):
             return
@@ -283,7 +283,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what begins and ends a transaction, and errors; not each batch, nor each answer to one."""
+        """Returns whether a message begins or ends a transaction, or has an error; rows mention no others."""
         if operation == "Produce":
             return bool(values.get("transactionalId") or any(list_errors(values)))
         return operation != "InitProducerId"

@@ -31,7 +31,7 @@ class Sasl:
     again: bool = False
 
     def ask(self, mechanism: object) -> None:
-        """A handshake: what it asks for counts until it is refused, for its answer may be lost."""
+        """Handles a handshake: its mechanism counts until it is refused, because the answer may be lost."""
         known = isinstance(mechanism, str) and _NAME.fullmatch(mechanism) is not None
         self.mechanism = str(mechanism) if known else None
         self._begin()
@@ -45,14 +45,14 @@ class Sasl:
         self.mechanism = None
 
     def send(self) -> Mapping[str, str]:
-        """A client's token: what reading it needs."""
+        """Handles a client's token; returns the context that decoding it needs."""
         if self.done:
             self._begin()
         self.rounds = min(self.rounds + 1, _MOST_ROUNDS)
         return self._hints(CLIENT)
 
     def answer(self, failed: bool, empty: bool) -> Mapping[str, str]:
-        """A server's token, or that there is none because the client was refused."""
+        """Decodes the server's token, or its refusal of the client."""
         hints = self._hints(SERVER)
         scram = self.mechanism is not None and self.mechanism.startswith("SCRAM-")
         self.done = failed or empty or (scram and self.rounds >= 2)

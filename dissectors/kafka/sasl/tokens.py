@@ -82,7 +82,7 @@ _FORMS: tuple[Sequence[Read], Sequence[Read]] = (
 
 
 def is_from_client(context: Context) -> bool | None:
-    """Whether the client sent a message; None for a bare token of which the conversation has not told."""
+    """Returns whether the client sent a message; None for a bare token of unknown direction."""
     if context.role is not Role.RAW:
         return context.role is Role.REQUEST
     hints = context.extra or {}

@@ -58,7 +58,7 @@ class ProtocolVersions(PulsarCheck):
         self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
 
     def receive_command(self, event: MessageEvent) -> None:
-        """A command that the other side need not know."""
+        """Checks a command against the protocol version of the other side."""
         code = event.context.code
         known = self.agreements.get(event.stream)
         if known is None or code is None:
@@ -107,13 +107,13 @@ class PingAnswers(PulsarCheck):
             self.find("late", took=took)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """A connection that was given up."""
+        """Finds a connection that ended because a PING had no answer."""
         waited = self.wait(end)
         if waited > LATE:
             self.find("silent", took=waited, who=end.ender)
 
     def leave_open(self, end: ConnectionEnd) -> None:
-        """One that nobody gave up yet."""
+        """Finds a PING without an answer on a connection that is still open."""
         waited = self.wait(end)
         if waited > LATE:
             self.find("waits", took=waited)

@@ -84,7 +84,7 @@ class CreationLoops(PulsarCheck):
         self.ask(self.consumers, number(event.values, "consumer_id"), event)
 
     def ask(self, table: BoundedTable[NumberedKey, _CreationRequests], named: int, event: MessageEvent) -> None:
-        """Something is asked for, once more perhaps."""
+        """Counts a request to create a producer or consumer; finds a loop of such requests."""
         key, topic = (event.stream, named), read_text(event.values, "topic")
         asked, is_producer = table.get(key), table is self.producers
         if asked is None or asked.topic != topic or event.time - asked.begun > WINDOW:
@@ -97,13 +97,13 @@ class CreationLoops(PulsarCheck):
         self.await_answer(event, _Request(asked, _find_exclusive_thing(event) if is_producer else None))
 
     def receive_answer(self, request: _Request, event: MessageEvent) -> None:
-        """An answer: somebody has it now, perhaps."""
+        """Handles the answer to such a request; without an error, the creation succeeded."""
         error = request.asked.error = read_text(event.values, "error")
         if error is None and event.values.get("producer_ready") is not False and request.thing is not None:
             self.take(request.thing, event)
 
     def take(self, thing: _ExclusiveThing, event: MessageEvent) -> None:
-        """A thing has an owner, who may have had it before."""
+        """Notes the owner of an exclusive producer or consumer; finds owners that displace each other."""
         owners = self.owners.find(thing)
         before = owners.latest
         if before and before[-1][0] == event.stream:

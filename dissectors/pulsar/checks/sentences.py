@@ -21,11 +21,11 @@ class PulsarCheck(TableCheck):
 
 
 def name_producer(number: int, topic: str | None) -> str:
-    """How people call a producer."""
+    """Returns the name of a producer for sentences."""
     return f"producer {number}" + (f" of {topic}" if topic else "")
 
 
 def name_consumer(number: int, values: Mapping[str, Any]) -> str:
-    """How people call a consumer, by its SUBSCRIBE."""
+    """Returns the name of a consumer for sentences, from its SUBSCRIBE."""
     names = [(key, read_text(values, key)) for key in ("subscription", "topic")]
     return ", ".join([f"consumer {number}", *(f"{key} {name}" for key, name in names if name is not None)])

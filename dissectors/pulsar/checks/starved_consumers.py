@@ -111,7 +111,7 @@ class StarvedConsumers(PulsarCheck):
             known.missed.clear()
 
     def receive_close(self, event: MessageEvent) -> None:
-        """A consumer is closed, perhaps without a FLOW."""
+        """Handles the close of a consumer, which may never have sent a FLOW."""
         known = self.find_consumer(event)
         if known is not None:
             self.end_starving(known, known.permits.empty, event.time)
@@ -126,20 +126,20 @@ class StarvedConsumers(PulsarCheck):
     leave_open = end_connection
 
     def forget(self, known: _StarvingConsumer | None) -> None:
-        """A consumer is no more."""
+        """Forgets a consumer, which was evicted."""
         if known is not None:
             self.consumers.pop(known.key)
             self.feed(known)
 
     def feed(self, known: _StarvingConsumer) -> None:
-        """It is not one of those without permits any more."""
+        """Notes that a consumer has permits again."""
         empty = self.empty.get(known.topic, {})
         empty.pop(known.key, None)
         if not empty:
             self.empty.pop(known.topic, None)
 
     def end_starving(self, known: _StarvingConsumer, since: int | None, time: int) -> None:
-        """A time without permits is over, or nobody will see how it goes on."""
+        """Ends a time without permits: some came, or the capture shows no more of it."""
         missed = sum(count for sent, count in known.missed if sent <= time)
         if since is None or time - since < LONG or not missed or known.largest <= ONE_BY_ONE:
             return

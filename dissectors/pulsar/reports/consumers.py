@@ -95,7 +95,7 @@ class ConsumerRow(ConnectionMember):
 
     @property
     def reader(self) -> tuple[int, int]:
-        """How its outstanding entries are told from those of others."""
+        """The key of its outstanding entries."""
         return self.stream, self.number
 
 
@@ -261,7 +261,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """The subscription that tells one consumer from others."""
+        """Returns the subscription, which distinguishes consumers."""
         return f" on {cells['subscription']}" if cells["subscription"] else ""
 
 

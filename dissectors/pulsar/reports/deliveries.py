@@ -118,7 +118,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.outstanding: Outstanding[MessageDelivery] = Outstanding()
 
     def close_message(self, message: TrackedMessage) -> None:
-        """A row for each subscription, or one where it was delivered to none."""
+        """Closes the rows of a message: one for each subscription, or one if it was delivered to none."""
         for found in message.to.values() or [MessageDelivery(message.first, message.last, subject=message)]:
             found.first, found.last, found.rows = message.first, message.last, [*message.rows, *found.rows]
             self.close(found)
@@ -201,7 +201,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.close_unwritten(sent, event, REFUSED)
 
     def close_unwritten(self, sent: _PendingSend, event: MessageEvent, state: str) -> None:
-        """A SEND that made no message: a row at once."""
+        """Closes the row of a SEND that stored no message."""
         message = TrackedMessage(sent.event.time, event.time, topic=sent.by.topic, state=state)
         sent.join(message)
         if event is not sent.event:
@@ -228,13 +228,13 @@ class DeliveryReport(Report[MessageDelivery]):
             self.deliver(message, event, place, reader)
 
     def add(self, message: TrackedMessage, event: MessageEvent, place: Place, topic: str | None) -> bool:
-        """A message lies at a place; whether that is new."""
+        """Notes that a message is at a place; returns whether that is new."""
         message.partition = number(struct(event.values, "message_id"), "partition", message.partition)
         message.hear(event)
         return self.messages.add(message, place, topic)
 
     def deliver(self, message: TrackedMessage, event: MessageEvent, place: Place, reader: SubscriptionKey) -> None:
-        """A message comes to a subscription."""
+        """Notes that a message was delivered to a subscription."""
         values, consumer = event.values, number(event.values, "consumer_id", -1)
         by = self.consumers.get((event.stream, consumer)) or _NOBODY
         called = by.name or str(consumer)
@@ -313,7 +313,7 @@ class DeliveryReport(Report[MessageDelivery]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what carries a message, or says what became of it; see Report."""
+        """Returns whether a message carries a message, or tells what became of one; rows mention no others."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
 
     @classmethod

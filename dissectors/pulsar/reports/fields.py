@@ -34,7 +34,7 @@ def subscribe_to(
 
 
 def read_text(values: Mapping[str, Any], name: str) -> str | None:
-    """A text, or the name of an enum's value; None where there is none, or one of no letters."""
+    """Returns a text or the name of an enum's value; None if there is none."""
     found = values.get(name)
     if isinstance(found, str):
         return found or None
@@ -42,7 +42,7 @@ def read_text(values: Mapping[str, Any], name: str) -> str | None:
 
 
 def read_place(value: object) -> Place | None:
-    """Where a message lies, by its MessageIdData; None for what is none."""
+    """Returns the place of a message from its MessageIdData, or None."""
     if not isinstance(value, dict):
         return None
     ledger, entry = value.get("ledgerId"), value.get("entryId")
@@ -50,7 +50,7 @@ def read_place(value: object) -> Place | None:
 
 
 class ProxiedBrokers:
-    """By connection to which broker a proxy leads it, as CONNECT says; bounded."""
+    """The broker to which a proxy connects each connection, as CONNECT says; bounded."""
 
     def __init__(self) -> None:
         self._urls: BoundedTable[int, str] = BoundedTable()
@@ -62,5 +62,5 @@ class ProxiedBrokers:
             self._urls[event.stream] = url
 
     def find_broker(self, stream: int) -> str | None:
-        """None where there is no proxy, or nobody said so."""
+        """Returns the broker behind a proxy; None without a proxy."""
         return self._urls.get(stream)

@@ -107,7 +107,7 @@ class TopicLookup(OpenRow):
         self.note("answer", event)
 
     def lead_to(self, broker: str | None, standing: str) -> None:
-        """A lookup names a broker: to ask again, or where the topic is."""
+        """Handles an answer that names a broker: the topic's, or one to ask next."""
         self.standing = standing
         self.redirects += standing == REDIRECTED
         if broker is not None:
@@ -149,7 +149,7 @@ class LookupReport(Report[TopicLookup]):
         self.brokers.connect(event)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A request, of a way that goes on or of a new one."""
+        """Handles a lookup request, which continues a lookup or begins one."""
         step, topic = event.operation or "", _find_topic(event)
         if topic is None or event.context.role is not Role.REQUEST:
             return
@@ -173,7 +173,7 @@ class LookupReport(Report[TopicLookup]):
             self.close(alike.pop(0))
 
     def receive_answer(self, way: TopicLookup, event: MessageEvent) -> None:
-        """An answer may be the end of a way."""
+        """Handles an answer, which may end a lookup."""
         if way.result is not None:
             return
         values, step = event.values, way.step
@@ -193,7 +193,7 @@ class LookupReport(Report[TopicLookup]):
             way.lead_to(broker, REDIRECTED if response == "Redirect" else FOUND)
 
     def end(self, way: TopicLookup, result: str) -> None:
-        """A way is over, if it was not evicted before."""
+        """Ends a lookup, unless it was evicted before."""
         way.result = result
         key = host_of(way.client), way.topic
         alike = self.open.get(key) or []

@@ -26,7 +26,7 @@ CLIENT, BROKER = "client", "broker"
 
 @make_slotted(frozen=False, eq=False)
 class ConnectionMember(OpenRow):
-    """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
+    """A producer or consumer of a connection. seen: whether its creation is in the capture, requested at `first`."""
 
     stream: int = 0
     number: int = 0
@@ -51,23 +51,23 @@ class ConnectionMember(OpenRow):
             self.made, self.made_after_ns = event.time, max(event.time - self.first, 0)
 
     def refuse(self, event: MessageEvent, state: str, error: str | None) -> None:
-        """It was answered with an error."""
+        """Handles an error as the answer to its creation."""
         self.note(state, event)
         self.end(state, event.time, BROKER)
         self.error = error
 
     def end(self, state: str, time: int, by: str) -> None:
-        """It is over; what comes behind the first end changes nothing."""
+        """Ends it; what comes after the first end changes nothing."""
         if self.state == OPEN:
             self.state, self.ended, self.by = state, time, by
 
     def stay(self) -> None:
-        """It was refused to unsubscribe, as where others are on the subscription."""
+        """Notes that unsubscribing was refused, as when other consumers use the subscription."""
         if self.state == UNSUBSCRIBED:
             self.state, self.ended, self.by = OPEN, None, None
 
     def close(self, event: MessageEvent, state: str = CLOSED) -> None:
-        """A command that closes it, of the client or of the broker, which may say where to go on."""
+        """Handles a CLOSE command of the client or the broker; the broker may name another broker."""
         self.note(state, event)
         self.end(state, event.time, CLIENT if event.from_client else BROKER)
         self.moved_to = self.moved_to or read_text(event.values, "assignedBrokerServiceUrl")
@@ -91,7 +91,7 @@ class MemberReport(Report[_Member]):
         self.brokers = ProxiedBrokers()
 
     def make(self, key: NumberedKey, event: MessageEvent) -> _Member:
-        """One that was made before the capture; see Report."""
+        """Makes a row for one that was created before the capture."""
         made: Any = self.row(event.time, event.time)
         made.stream, made.number = key
         made.client, made.server, made.version = event.client, event.server, event.client_name
@@ -112,7 +112,7 @@ class MemberReport(Report[_Member]):
         self.brokers.connect(event)
 
     def ask_for(self, event: MessageEvent) -> None:
-        """A command shall make one, which may be there already; its answer is waited for."""
+        """Handles a command that creates one, which may exist already; awaits its answer."""
         named = event.values.get(f"{self.noun}_id")
         if not isinstance(named, int):
             return
@@ -130,7 +130,7 @@ class MemberReport(Report[_Member]):
         self.await_answer(event, (member, fresh))
 
     def migrate(self, event: MessageEvent) -> None:
-        """A TOPIC_MIGRATED, if it is of such a member."""
+        """Handles a TOPIC_MIGRATED command for one of these members."""
         if event.values.get("resource_type") in self.resource:
             found = self.find((event.stream, number(event.values, "resource_id")), event)
             found.moved_to = read_text(event.values, "brokerServiceUrl") or read_text(
@@ -161,11 +161,11 @@ class MemberReport(Report[_Member]):
     @classmethod
     @abstractmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """What tells one from others, beside its number."""
+        """Returns what distinguishes one from others, in addition to its number."""
 
 
 def for_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
-    """A handler that gets the member that a message is of, too; one without a number is nobody's."""
+    """Wraps a handler so that it also gets the member that a message belongs to, if that is known."""
 
     def receive(report: MemberReport[Any], event: MessageEvent) -> None:
         member = report.find_member(event)
@@ -204,7 +204,7 @@ class DurationStatistics:
         self.longest: int | None = None
 
     def add(self, lasted: int) -> None:
-        """One more; clocks of two interfaces may differ, so one below nothing is none."""
+        """Adds a duration (ns); a negative one, from clocks that differ, is left out."""
         lasted = max(lasted, 0)
         shift = max(lasted.bit_length() - _BITS, 0)
         group = lasted >> shift << shift

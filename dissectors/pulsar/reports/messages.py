@@ -54,7 +54,7 @@ class TrackedMessage(OpenRow):
     def send_by(
         self, sender: NumberedKey, event: MessageEvent, count: int, producer: str | None, *, is_chunk: bool
     ) -> None:
-        """One of its SENDs. Behind a proxy each comes twice; the earlier one is the client's own."""
+        """Notes a SEND of the message. Behind a proxy each comes twice; the earlier one is the client's."""
         if self.sender is None or (sender != self.sender and self.sent is not None and event.time < self.sent):
             self.sender, self.producer, self.count = sender, producer, count
             self.send, self.sent, self.size, self.chunks = event.row, event.time, 0, 0
@@ -144,7 +144,7 @@ class MessageDelivery(OpenRow):
 
 
 class MessageTracker:
-    """All messages, by place and topic. evict: takes the oldest, where there are too many."""
+    """All tracked messages, by place and topic. evict: called with the oldest if there are too many."""
 
     def __init__(self, evict: Callable[[TrackedMessage], object]) -> None:
         self._known: BoundedTable[int, TrackedMessage] = BoundedTable(LIMIT, evict=self._forget)
@@ -152,11 +152,11 @@ class MessageTracker:
         self._at: dict[Place, dict[str | None, TrackedMessage]] = {}
 
     def list_messages(self) -> Iterable[TrackedMessage]:
-        """Those that are not forgotten."""
+        """Returns the messages that were not evicted."""
         return self._known.values()
 
     def find(self, place: Place, topic: str | None) -> TrackedMessage | None:
-        """The message at a place; where its topic is unknown, on either side, the only one that is there."""
+        """Returns the message at a place; if a topic is unknown, the only one at that place."""
         known = self._at.get(place, {})
         if topic in known:
             return known[topic]
@@ -165,7 +165,7 @@ class MessageTracker:
         return known.get(None)
 
     def add(self, message: TrackedMessage, place: Place, topic: str | None) -> bool:
-        """A message lies there; whether that is new."""
+        """Notes that a message is at a place; returns whether that is new."""
         message.topic = message.topic or topic
         message.place = place if message.place is None else max(message.place, place)
         if id(message) not in self._known:

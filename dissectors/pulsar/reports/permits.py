@@ -75,7 +75,7 @@ class ConsumerPermits:
         self.known, self.now, self.least, self.empty = False, None, None, None
 
     def end_starving(self, time: int) -> None:
-        """There are some again, or nobody is there any more to ask for them."""
+        """Ends a time without permits: some came, or the consumer is gone."""
         if self.empty is not None:
             lasted = max(time - self.empty, 0)
             self.starved += lasted
@@ -98,13 +98,13 @@ def read_ack_set(ack_set: object) -> int | None:
 
 
 def count_messages(values: Mapping[str, Any]) -> int:
-    """How many messages a MESSAGE brings: those of its batch that its ack set does not have as acknowledged."""
+    """Returns the number of messages in a MESSAGE: those of its batch that its ack set does not exclude."""
     count = count_batch(values.get("metadata"))
     left = read_ack_set(values.get("ack_set"))
     return count if left is None else min(left.bit_count(), count)
 
 
 def count_batch(metadata: object) -> int:
-    """How many messages an entry has by its metadata; 1 where that does not say, or was not read."""
+    """Returns the number of messages in an entry, from its metadata; 1 if that is unknown."""
     count = metadata.get("num_messages_in_batch", 1) if isinstance(metadata, dict) else 1
     return count if isinstance(count, int) and count > 0 else 1

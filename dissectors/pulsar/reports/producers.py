@@ -147,7 +147,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             found.receipts.add(event.time - sent[1])
 
     def receive_close(self, found: ProducerRow, event: MessageEvent) -> None:
-        """A CLOSE_PRODUCER, of either side."""
+        """Handles a CLOSE_PRODUCER command of either side."""
         found.close(event)
 
     on = (
@@ -173,5 +173,5 @@ class ProducerReport(MemberReport[ProducerRow]):
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """The producer's name, which tells one from others."""
+        """Returns the producer's name, which distinguishes producers."""
         return f" {cells['producer']}" if cells["producer"] else ""

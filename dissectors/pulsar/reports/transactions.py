@@ -108,7 +108,7 @@ class TransactionRow(OpenRow):
         return error is not None
 
     def end(self, action: str | None, by: str, time: int) -> None:
-        """It is to be ended; the client's word counts before the broker's."""
+        """Notes that it is to end; the client's request takes precedence over the broker's."""
         if self.by != "client":
             self.action, self.by = action, by
             self.ending = time if self.ending is None or by == "client" else self.ending
@@ -177,7 +177,7 @@ class TransactionReport(Report[TransactionRow]):
         self.nameless[event.row] = made
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Something that is done in one."""
+        """Handles a request that is part of a transaction."""
         id_ = read_transaction(event.values)
         if id_ is None:
             return
@@ -207,7 +207,7 @@ class TransactionReport(Report[TransactionRow]):
             known.end(read_text(values, "txn_action"), "client" if by_client else "broker", event.time)
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """An answer to any of them."""
+        """Handles the answer to a request of a transaction."""
         new = self.nameless.pop(event.partner)
         if new is not None:
             self.number(new, event)
@@ -254,7 +254,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs and ACKs are part of a transaction; see Report."""
+        """Returns whether a message may be part of a transaction; few SENDs and ACKs are."""
         return role is Role.RESPONSE or operation == "NEW_TXN" or read_transaction(values) is not None
 
     @classmethod

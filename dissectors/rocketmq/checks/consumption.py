@@ -77,7 +77,7 @@ class EmptyPulls(RocketmqCheck):
         self.moved: WindowTable[_Queue, _MovedOffset] = WindowTable(_MovedOffset, 6 * WINDOW)
 
     def receive_pull(self, event: MessageEvent) -> None:
-        """Which queue, from where, and whether the broker may wait."""
+        """Notes the queue and offset of a pull, and whether the broker may hold it."""
         asked = read_header(event.values)
         group, topic = text(asked, "consumerGroup") or "", text(asked, "topic") or ""
         queue = event.stream, group, topic, number(asked, "queueId", -1)
@@ -109,7 +109,7 @@ class EmptyPulls(RocketmqCheck):
             self.find(sentence, who=_name_puller(asked.queue, event), count=repeats.count, took=took)
 
     def move(self, asked: _PullRequest, event: MessageEvent) -> None:
-        """The offset is not there."""
+        """Handles an answer that says that the offset does not exist."""
         moved = self.moved.find_at(asked.queue, event.time)
         if asked.offset != moved.offset:
             moved = self.moved[asked.queue] = _MovedOffset(event.time, offset=asked.offset)
@@ -163,13 +163,13 @@ class ReturnedMessages(RocketmqCheck):
         """By message how often it was sent back, and at which count that is said."""
 
     def receive_send(self, event: MessageEvent) -> None:
-        """A SEND, perhaps to where dead messages lie."""
+        """Handles a SEND, which may go to the dead-letter topic."""
         topic = text(read_header(event.values), "topic") or ""
         if topic.startswith(_DEAD):
             self.find("dead", group=topic.removeprefix(_DEAD), client=event.client)
 
     def receive_back(self, event: MessageEvent) -> None:
-        """A message is sent back."""
+        """Counts a message that a consumer returns."""
         said = read_header(event.values)
         group = text(said, "group") or ""
         message = text(said, "originMsgId") or f"at {number(said, 'offset')}"

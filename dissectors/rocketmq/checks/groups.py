@@ -94,14 +94,14 @@ class GroupMembers(RocketmqCheck):
             self.join(client, each, event)
 
     def leave_open(self, end: ConnectionEnd) -> None:
-        """A connection on which heartbeats came, and come no more."""
+        """Handles an open connection whose heartbeats have stopped."""
         before = self.beating.get(end.stream)
         silent = before.measure_until(end) if before is not None else None
         if silent is not None and silent > EXPIRED:
             self.find("silent", client="the client", took=silent)
 
     def join(self, client: str, said: Mapping[str, Any], event: MessageEvent) -> None:
-        """A client is in a group."""
+        """Notes that a client is a member of a group."""
         group = event.server, text(said, "groupName") or ""
         members = self.groups.find(group)
         if client not in members and len(members) == MOST_MEMBERS:
@@ -113,7 +113,7 @@ class GroupMembers(RocketmqCheck):
                 self.compare(group, *sorted((name, client)))
 
     def compare(self, group: tuple[str, str], one: str, other: str) -> None:
-        """What is wrong with two members of a group, if that was not said yet."""
+        """Finds differences between two members of a group, each once."""
         mine, theirs = (self.groups.find(group)[name] for name in (one, other))
         now = _Difference(mine.broadcasts != theirs.broadcasts, "")
         if not (mine.broadcasts or theirs.broadcasts):

@@ -92,7 +92,7 @@ class MasterChanges(RocketmqCheck):
         self.leaders: BoundedTable[str, str] = BoundedTable()
 
     def receive_question(self, event: MessageEvent) -> None:
-        """A question, perhaps about a broker."""
+        """Notes a request, which may name a broker."""
         self.await_answer(event, text(read_header(event.values), "brokerName") or "")
 
     def receive_leader(self, _: str, event: MessageEvent) -> None:
@@ -155,7 +155,7 @@ class MissingRoutes(RocketmqCheck):
         """By name server when a broker took its leave of it last."""
 
     def receive_question(self, event: MessageEvent) -> None:
-        """A client asks for a topic."""
+        """Notes that a client asks for the route of a topic."""
         topic = text(read_header(event.values), "topic")
         if topic is not None:
             self.await_answer(event, topic)
@@ -167,7 +167,7 @@ class MissingRoutes(RocketmqCheck):
         self.await_answer(event, f"{name} at {address}")
 
     def receive_unregister(self, event: MessageEvent) -> None:
-        """A broker takes its leave."""
+        """Notes that a broker unregisters."""
         self.left[event.server] = event.time
 
     def receive_delete(self, event: MessageEvent) -> None:
@@ -191,7 +191,7 @@ class MissingRoutes(RocketmqCheck):
                 self.find("forgotten", topic=topic, took=event.time - since)
 
     def receive_registered(self, broker: str, event: MessageEvent) -> None:
-        """The answer to a broker; who does not know the request is no name server."""
+        """Handles the answer to REGISTER_BROKER; a server that does not know the request is no name server."""
         if event.error is not None and event.error[0] != NOT_SUPPORTED:
             self.find("refused", broker=broker, error=event.error[1])
 

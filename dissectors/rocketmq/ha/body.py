@@ -63,7 +63,7 @@ _NAMED = 3
 
 
 def format_info(body: Body) -> str:
-    """Where in the log, how much, and which messages."""
+    """Formats the summary line of an HA frame: place in the log, size, messages."""
     return ", ".join(_iterate_parts(body.values))
 
 
@@ -102,7 +102,7 @@ def format_topics(topics: Mapping[str | bytes | None, int], at_least: bool = Fal
 
 
 def format_names(names: Iterable[str]) -> str:
-    """The first few names, and how many more there are."""
+    """Formats the first few names, and the number of others."""
     known = list(names)
     more = len(known) - _NAMED
     return ", ".join(known[:_NAMED]) + (f" and {format_count(more, 'more topic')}" if more > 0 else "")

@@ -64,7 +64,7 @@ class HAConversation(Conversation):
         return {BEHIND: str(behind)} if self.told and not before else {}
 
     def note_loss(self, from_client: bool) -> None:
-        """What a master has sent is not known any more."""
+        """Forgets how far the master has sent, because bytes are lost."""
         if not from_client:
             self.reached = None
 

@@ -47,7 +47,7 @@ class RocketMQHA(Dissector):
         return found.offset > 0 or (found.data > 0 and _can_begin_log(prefix, found))
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
-        """By its head, once the first frame has told which protocol it is."""
+        """Makes a framer that reads the heads of HA frames, once the first one shows the protocol."""
         from dissectors.rocketmq.ha.frames import HAFramer
 
         return HAFramer(from_client, opening)
@@ -60,7 +60,7 @@ class RocketMQHA(Dissector):
         return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
 
     def conversation(self) -> Conversation:
-        """Which protocol it is, and how far both sides are."""
+        """Makes the conversation, which knows the protocol and the progress of both sides."""
         from dissectors.rocketmq.ha.conversation import HAConversation  # decoding one frame needs none
 
         return HAConversation()
@@ -78,7 +78,7 @@ class RocketMQHA(Dissector):
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Where in the log, and what."""
+        """Formats the summary line of an HA frame: its place in the log, and its content."""
         from dissectors.rocketmq.ha.body import format_info  # the same
 
         return format_info(body)

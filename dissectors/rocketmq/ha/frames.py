@@ -25,7 +25,7 @@ from dissectors.wire.specs import LayoutSpec
 
 
 class HAProtocol(IntEnum):
-    """Which of the two protocols a connection speaks."""
+    """The two protocols of HA connections, of which a connection uses one."""
 
     CLASSIC = 0
     CONTROLLED = 1
@@ -53,7 +53,7 @@ class HAFrame(NamedTuple):
 
     @property
     def is_transfer(self) -> bool:
-        """Whether it says where the master is in its log."""
+        """Whether the frame tells the master's position in its log."""
         return self.form.operation in (TRANSFER, HEARTBEAT)
 
 
@@ -242,7 +242,7 @@ def is_from_slave(context: Context) -> bool:
 
 
 def find_protocol(context: Context) -> HAProtocol:
-    """The protocol that a connection of the HA port speaks."""
+    """Returns the protocol that a connection of the HA port uses."""
     name = (context.extra or {}).get(KIND)
     return HAProtocol.CLASSIC if name is None else HAProtocol[name]
 
@@ -307,7 +307,7 @@ def iterate_links(data: bytes, from_slave: bool, kind: HAProtocol) -> Iterator[F
 
 
 def can_follow(before: HAFrame, found: HAFrame) -> bool:
-    """Whether a frame may come behind the last one of the same side that said an offset."""
+    """Returns whether a frame may come after the last one of its side that had an offset."""
     if found.is_transfer:
         return found.offset == before.offset + before.data or before.offset < 0
     if found.form.operation == SLAVE_OFFSET:

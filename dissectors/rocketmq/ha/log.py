@@ -43,7 +43,7 @@ _MAGICS = re.compile(b"|".join(re.escape(magic.to_bytes(4)) for magic in MAGICS)
 
 
 class LogSpan(NamedTuple):
-    """Bytes of a piece that are read alike; `messages` of them are whole stored messages."""
+    """A span of bytes of the same kind in a piece of log; `messages` of them are complete messages."""
 
     spec: FieldSpec | None
     start: int
@@ -81,7 +81,7 @@ def iterate_spans(data: bytes, start: int, stop: int, base: int) -> Iterator[Log
 
 
 def find_first_message(data: bytes, start: int, stop: int, base: int) -> int:
-    """Where the first message, or a blank one at the very beginning, stands; `stop` if there is none."""
+    """Returns where the first message, or a blank one at the beginning, is; `stop` if there is none."""
     if stop - start >= _WORDS.size and _WORDS.unpack_from(data, start)[1] == BLANK:
         return start
     if _can_continue(data, start, stop) and stop - start < _PLACED + _PLACE.size:
@@ -96,7 +96,7 @@ def find_first_message(data: bytes, start: int, stop: int, base: int) -> int:
 
 
 def read_size(data: bytes) -> int:
-    """The size of the message that begins so; 0 where too little of it is there."""
+    """Returns the size of the message that begins here; 0 if too few bytes are there."""
     return int.from_bytes(data[:_MAGIC_AT]) if len(data) >= _MAGIC_AT else 0
 
 

@@ -61,7 +61,7 @@ _TEXTS: Mapping[str, PartReader] = {
 
 
 class NestedContents:
-    """What is taken apart of one tree."""
+    """Decodes the nested contents of one tree."""
 
     __slots__ = ("left", "tree")
 

@@ -43,7 +43,7 @@ class SpelledText:
         self.places = places
 
     def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> ValuePart:
-        """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
+        """Makes a part of the characters from `start` to `stop`; its first `head` precede the value."""
         first, content = self.places(start), self.places(start + head)
         return ValuePart(FieldSpec(name, kind), value, first, self.places(stop), content - first)
 

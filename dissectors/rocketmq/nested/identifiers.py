@@ -36,7 +36,7 @@ _DAY = 86_400_000
 
 
 def format_id(text: str) -> str | None:
-    """What an id of either kind says."""
+    """Formats the content of an id of either kind for people."""
     raw = _parse_hex(text)
     if raw is None:
         return None
@@ -49,7 +49,7 @@ def format_id(text: str) -> str | None:
 
 
 def format_unique_id(text: str) -> str | None:
-    """What an id says that a client made."""
+    """Formats the content of an id that a client made (UNIQ_KEY) for people."""
     raw = _parse_hex(text)
     if raw is None:
         return None
@@ -91,7 +91,7 @@ SCHEDULED = frozenset({"SCHEDULE_TOPIC_XXXX", "SCHEDULE_TOPIC_XXXX_V2"})
 
 
 def format_topic(topic: Any) -> str | None:
-    """What a topic is for, if it is one of the system's."""
+    """Returns the purpose of a system topic."""
     if not isinstance(topic, str):
         return None
     known: str | None = table("meanings")["topics"].get(topic)

@@ -82,7 +82,7 @@ def read_properties(spelling: SpelledText) -> tuple[ValuePart, ...]:
 
 
 def format_property(name: str, value: object) -> str | None:
-    """What a property is, and its value in a form for people."""
+    """Returns the meaning of a property, and its value for people."""
     row: Mapping[str, str] | None = table("meanings")["properties"].get(name)
     if row is None or not isinstance(value, str):
         return None
@@ -102,7 +102,7 @@ def is_trace(text: str) -> bool:
 
 
 def read_trace(spelling: SpelledText) -> tuple[ValuePart, ...]:
-    """A part for each line; none where one of them is not as it should be."""
+    """Makes a part for each line of a message trace; none if one line is malformed."""
     found: list[ValuePart] = []
     text, at = spelling.text, 0
     while at < len(text):

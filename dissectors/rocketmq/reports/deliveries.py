@@ -131,7 +131,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.outstanding: Outstanding[MessageDelivery] = Outstanding()
 
     def close_message(self, message: TrackedMessage) -> None:
-        """A row for each group, or one where it was delivered to none."""
+        """Closes the rows of a message: one for each group, or one if it was delivered to none."""
         for found in list(message.to.values()) or [MessageDelivery(message.first, message.last, subject=message)]:
             rows, found.rows = found.rows, [*message.rows, *found.rows]
             found.first, found.last = message.first, message.last
@@ -152,7 +152,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.send_back(event, what)
 
     def attempt(self, event: MessageEvent, what: SendRequest, said: Mapping[str, Any]) -> TrackedMessage:
-        """One message of a SEND, which may have been sent before."""
+        """Notes one message of a SEND, which may have been sent before."""
         key = text(said, "UNIQ_KEY")
         message = self.messages.find(key)
         if message is None or (message.send is not None and message.status == _OK):
@@ -258,7 +258,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.deliver(event, reading, each)
 
     def deliver(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> None:
-        """A message comes to a group."""
+        """Notes that a message was delivered to a group."""
         message = self.find_message(event, reading, each)
         reader, queue = reading.reader, (reading.reader, each.topic, each.queue, reading.broker)
         found, word = message.to.get(reader), "delivered"
@@ -282,7 +282,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.outstanding.deliver(queue, each.offset, found)
 
     def find_message(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> TrackedMessage:
-        """What is sent under that name, or lies there; else one that was sent before the capture."""
+        """Returns the message with this name or place; makes one if it was sent before the capture."""
         said, key = each.said, text(each.said, "UNIQ_KEY")
         message = self.messages.find(each.place, key, parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         if message is None:
@@ -346,7 +346,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.await_answer(event, _PendingReturn(found))
 
     def send_back(self, event: MessageEvent, what: SendRequest) -> None:
-        """A SEND to a topic of retries, as of one who consumes in order, or could not send back."""
+        """Handles a SEND to a retry topic, by which ordered consumers return messages."""
         said = what.each[0]
         message = self.messages.find(text(said, "UNIQ_KEY"), parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         found = None if message is None else message.to.get(self.find_reader(what.retry_group, event))

@@ -42,14 +42,14 @@ def subscribe_to(
 
 
 def read_header(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the header's class says; without fields where there is none."""
+    """Returns the fields of a header's class; none without a class."""
     return struct(values, "header")
 
 
 @make_slotted(frozen=False, eq=False)
 class OngoingRow(OpenRow):
-    """A row of what goes on for as long as the capture does: a topic, a group, a queue, a server."""
+    """A row for something that lasts as long as the capture: a topic, group, queue or server."""
 
     def hear(self, event: MessageEvent) -> None:
-        """There is something new; clocks of two interfaces may differ."""
+        """Notes the time of a message; clocks of two interfaces may differ."""
         self.first, self.last = min(self.first, event.time), max(self.last, event.time)

@@ -78,7 +78,7 @@ class GroupMember(OngoingRow):
     locks: set[_Queue] = field(default_factory=set)
 
     def beat(self, event: MessageEvent) -> None:
-        """A heartbeat; of a client that was thought to be gone a new beginning."""
+        """Notes a heartbeat; a client that had left begins again with it."""
         if not self.heartbeats:
             self.note("joins", event)
         if self.state != OPEN:
@@ -99,7 +99,7 @@ class GroupMember(OngoingRow):
         self.locks.clear()
 
     def subscribe(self, said: Mapping[str, Any], event: MessageEvent) -> None:
-        """What a consumer says of itself."""
+        """Notes what a consumer says about itself in a heartbeat."""
         kind = text(said, "consumeType")
         self.kind = None if kind is None else _KINDS.get(kind, kind)
         self.model, self.begins = text(said, "messageModel"), text(said, "consumeFromWhere")
@@ -177,7 +177,7 @@ class GroupReport(Report[GroupMember]):
                     member.end(LEFT, event.time)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """It is told of a change, asks for the members, or locks queues."""
+        """Handles a request about a group: a change, a list of members, locks of queues."""
         name, body = event.operation, struct(event.values, "body")
         group = text(read_header(event.values), "consumerGroup") or text(body, "consumerGroup")
         client = text(body, "clientId") or self.clients.get(event.stream)

@@ -32,7 +32,7 @@ _POP_RETRY = {"1": "_", "2": "+"}
 
 
 def parse_offset_id(id_: str) -> Place | None:
-    """What an offset id means; None for what is none."""
+    """Parses an offset message id to its place; None if it is malformed."""
     if len(id_) not in _LENGTHS:
         return None
     try:
@@ -75,7 +75,7 @@ def read_properties(raw: object) -> Mapping[str, Any]:
 
 
 def read_count(values: Mapping[str, Any], name: str) -> int | None:
-    """A property that is a number, not negative; None for none."""
+    """Reads a property that is a non-negative number; None if it is none."""
     found = text(values, name)
     if found is None or len(found) > _MOST_DIGITS or not (found.isascii() and found.isdigit()):
         return None
@@ -104,7 +104,7 @@ _MOST_BITS = 4096
 
 
 class ReceiptHandle(NamedTuple):
-    """One message of a pop; times in ms. kind: 0, 1 or 2, whether its topic is one of retries."""
+    """A receipt handle of one popped message; times in ms. kind: 0, 1 or 2, for topics of retries."""
 
     start: int
     time: int
@@ -117,12 +117,12 @@ class ReceiptHandle(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The handle as it stands on the wire."""
+        """The handle as it is encoded on the wire."""
         return " ".join(map(str, self))
 
 
 def parse_handle(value: str | None) -> ReceiptHandle | None:
-    """What a handle means; None for what is none."""
+    """Parses a receipt handle; None if it is malformed."""
     words = (value or "").split(" ", _WORDS)
     if len(words) != _WORDS:
         return None

@@ -82,7 +82,7 @@ class TrackedMessage(OpenRow):
 
     @property
     def offset_id(self) -> str | None:
-        """What a broker calls it."""
+        """The id by which a broker calls the message."""
         return None if self.place is None else format_offset_id(self.place)
 
 
@@ -181,7 +181,7 @@ class MessageDelivery(OpenRow):
 
 
 class MessageTracker:
-    """All messages, by what they are called. evict: takes the oldest, where there are too many."""
+    """All tracked messages, by their names. evict: called with the oldest if there are too many."""
 
     def __init__(self, evict: Callable[[TrackedMessage], object]) -> None:
         self._known: BoundedTable[int, TrackedMessage] = BoundedTable(LIMIT, evict=self._evict)
@@ -189,7 +189,7 @@ class MessageTracker:
         self._at: dict[MessageKey, TrackedMessage] = {}
 
     def list_messages(self) -> Iterable[TrackedMessage]:
-        """Those that are not forgotten."""
+        """Returns the messages that were not evicted."""
         return self._known.values()
 
     def find(self, *names: MessageKey | None) -> TrackedMessage | None:
@@ -197,7 +197,7 @@ class MessageTracker:
         return next((self._at[name] for name in names if name is not None and name in self._at), None)
 
     def add(self, message: TrackedMessage, *names: MessageKey | None) -> None:
-        """A message, and what it is called."""
+        """Adds a message with its names."""
         for name in names:
             if name is not None and self._at.get(name) is not message:
                 self._at[name] = message
@@ -298,7 +298,7 @@ def is_half_message(said: Mapping[str, Any]) -> bool:
 
 
 def read_send(event: MessageEvent) -> SendRequest:
-    """What a SEND says; of a batch at most MOST_IDS messages."""
+    """Reads the messages of a SEND; of a batch at most MOST_IDS."""
     said = read_header(event.values)
     own = read_properties(said.get("properties"))
     batch: list[Mapping[str, Any]] = []

@@ -164,7 +164,7 @@ class PopReport(Report[PopRow]):
             self.named[group, called] = key
 
     def pop_again(self, event: MessageEvent, group: str | None, called: str | None, key: _Key) -> None:
-        """What was popped before is over: what lies there, or has that name."""
+        """Ends earlier pops of the message at this place or with this name."""
         older = {key, None if called is None else self.named.get((group, called))}
         for each in older:
             before = self.rows.pop(each)
@@ -183,7 +183,7 @@ class PopReport(Report[PopRow]):
         self.name_pops(islice(read_batch_receipts(struct(event.values, "body")), MOST_IDS), event)
 
     def name_pops(self, receipts: Iterable[AckReceipt], event: MessageEvent) -> None:
-        """Some pops are named; what is done to them its answer says."""
+        """Notes which pops a request names; its answer says what becomes of them."""
         shown, found = text(read_header(event.values), "extraInfo"), []
         for each in receipts:
             pop = self.rows.get((each.group, each.topic, each.queue, each.offset, event.server))

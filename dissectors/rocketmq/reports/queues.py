@@ -94,7 +94,7 @@ class QueueRow(OngoingRow):
         self.committed = offset
 
     def time(self, took: int, *, may_wait: bool) -> None:
-        """How long an answer took."""
+        """Adds the latency of an answer."""
         if may_wait and took > HELD:
             self.held += 1
             self.longest_held_ns = max(self.longest_held_ns or 0, took)

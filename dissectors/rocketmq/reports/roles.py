@@ -94,11 +94,11 @@ class RoleRow(OngoingRow):
     parts: dict[str, str] = field(default_factory=dict)
 
     def show(self, part: str, by: str | None) -> None:
-        """Something shows what it is."""
+        """Notes a message that shows the role of the server."""
         self.parts.setdefault(part, by or "")
 
     def describe(self, event: MessageEvent) -> None:
-        """What a broker says of itself."""
+        """Notes what a broker says about itself."""
         values, body = read_header(event.values), struct(event.values, "body")
         self.name = text(values, "brokerName") or self.name
         self.cluster = text(values, "clusterName") or self.cluster
@@ -139,7 +139,7 @@ class RoleReport(Report[RoleRow]):
         add_name(party.servers, other)
 
     def find_asker(self, address: str, event: MessageEvent) -> RoleRow:
-        """Who sent a request, by what it says of itself, there or before."""
+        """Returns the sender of a request, by what it says about itself in this or an earlier message."""
         name = event.operation
         said = text(read_header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
         broker = _normalize_address(said)
@@ -179,7 +179,7 @@ class RoleReport(Report[RoleRow]):
         return party
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """Who gives an answer knows the request, if it does not say that it does not."""
+        """Handles an answer: its sender supports the request, unless it refuses the code."""
         name = event.operation or ""
         key = (self.asking.get(event.stream) or event.client) if event.from_client else event.server
         party = self.find(key, event)
@@ -232,7 +232,7 @@ class RoleReport(Report[RoleRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name registrations, first heartbeats, and what shows a part; see Report."""
+        """Returns whether a message registers, is a heartbeat, or shows a server's role; rows mention no others."""
         return operation not in _OF_MESSAGES or role is Role.RESPONSE
 
     @classmethod

@@ -96,12 +96,12 @@ class TransactionReport(Report[TransactionRow]):
     key = ("transaction",)
 
     def ask(self, known: TransactionRow, word: str, event: MessageEvent) -> None:
-        """A request of one, whose answer is waited for."""
+        """Notes a request of a transaction, and awaits its answer."""
         known.note(word, event)
         self.await_answer(event, (word, known))
 
     def receive_send(self, event: MessageEvent) -> None:
-        """A SEND, which may be of a half message."""
+        """Handles a SEND, which may be that of a half message."""
         if not is_half_message(read_header(event.values)):
             return
         what = read_send(event)
@@ -193,7 +193,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs are of half messages; see Report."""
+        """Returns whether a message may be part of a transaction; few SENDs are of half messages."""
         return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half_message(read_header(values))
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
-    """The content of `name`.json, read when it is first asked for."""
+    """Returns the content of `name`.json, which is read on first use."""
     with open(join(dirname(__file__), f"{name}.json"), encoding="utf-8") as rows:
         content: dict[str, Any] = json.load(rows)
     return content

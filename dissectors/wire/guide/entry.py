@@ -31,7 +31,7 @@ class LayoutEntry:
 
 
 def entry_data(entry: LayoutEntry) -> dict[str, Any]:
-    """What is so is there, what is not so is left out."""
+    """Returns an entry as JSON values, without empty members."""
     found: dict[str, Any] = {"name": entry.name, "type": entry.type}
     for name in ("versions", "array", "tag", "enum", "entity", "default", "about"):
         value = getattr(entry, name)

@@ -49,6 +49,6 @@ class Shelf(Guide):
 
 
 def list_page(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> Page:
-    """A page that is a table; as JSON a list of objects under a key, without what is empty."""
+    """Makes a page from a table; as JSON a list of objects under a key, without empty members."""
     data = [{name: cell for name, cell in zip(head, row, strict=True) if cell} for row in rows]
     return Page(columns([head, *rows], ""), {key: data})

@@ -52,7 +52,7 @@ def _walk_entries(entries: Sequence[LayoutEntry], depth: int) -> Iterator[tuple[
 
 
 def notes(entry: LayoutEntry, enum: EnumText) -> str:
-    """All else that is known, in one order."""
+    """Returns the remaining notes about a field, in a fixed order."""
     found = [entry.array.replace("_", " ")] if entry.array is not None else []
     if entry.nullable is not None and not (entry.array or "").count("nullable"):
         found.append(f"nullable {entry.nullable}".rstrip())
@@ -74,7 +74,7 @@ def notes(entry: LayoutEntry, enum: EnumText) -> str:
 
 
 def enum_text(name: str, said: Mapping[str, str], values: Mapping[str, str], few: int = _FEW) -> str:
-    """A few values with their names, or the name of the enum; what its values are, where that has words of its own."""
+    """Formats a few values with their names, or else the name of the enum."""
     if name in said:
         return said[name]
     if not 0 < len(values) <= few:

@@ -52,7 +52,7 @@ class _Attribute(NamedTuple):
 
 
 def digest_token(data: bytes) -> Token | None:
-    """A token of any of the three steps; None for what is none."""
+    """Decodes a DIGEST-MD5 token of any of the three steps (RFC 2831); None if it is none."""
     found = _attributes(data) if 0 < len(data) <= LARGEST else None
     if found is None:
         return None

@@ -46,7 +46,7 @@ _LAYERS = {0: "no layer", 1: "none", 2: "integrity", 4: "confidentiality"}
 
 
 def gssapi_token(data: bytes, from_client: bool | None) -> Token | None:
-    """A framed token, or one of Kerberos' later form; None for anything else."""
+    """Decodes a GSSAPI token, framed (RFC 2743) or of Kerberos' later form; None if it is none."""
     if data[:1] == bytes([FRAMED]):
         return _read_framed(data)
     if int.from_bytes(data[:2]) == _WRAP and len(data) >= _WRAP_HEADER.size:

@@ -111,7 +111,7 @@ def message_words(parts: tuple[ValuePart, ...]) -> Iterator[str]:
 
 
 def length_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """A DER length of at most four bytes, and the offset behind it."""
+    """Reads a DER length of at most four bytes; returns it and the offset after it."""
     if at >= len(data):
         return None
     first = data[at]

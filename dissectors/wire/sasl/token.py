@@ -16,5 +16,5 @@ class Token:
 
 
 def user_words(word: str, value: object) -> tuple[str, ...]:
-    """What a line says of a name."""
+    """Returns the words of a line about a user name."""
     return (f"{word} {value}",) if isinstance(value, str) and value else ()

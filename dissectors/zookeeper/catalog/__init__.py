@@ -28,7 +28,7 @@ _EVENT = 0
 
 
 class ZooKeeperCatalog(Catalog):
-    """All operations, connecting, events and four-letter words."""
+    """The field names of ZooKeeper's messages: operations, connecting, events and four-letter words."""
 
     def layouts(self) -> Sequence[Layout]:
         """Returns the layouts by opcode, then those of messages without an opcode."""
@@ -39,7 +39,7 @@ class ZooKeeperCatalog(Catalog):
         return _list_client_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """The session, which the list's column tells."""
+        """The alias for the session, which is a column of the list."""
         return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:

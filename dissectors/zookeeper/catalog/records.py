@@ -33,7 +33,7 @@ def _refine_member(record: str, member: Member, path: Path) -> Member:
 
 
 def body_members(name: str | None) -> tuple[Member, ...]:
-    """The members of what stands behind a header; none for None."""
+    """Returns the members of the record after a header; none for None."""
     if name is None:
         return ()
     if name not in MULTIS:

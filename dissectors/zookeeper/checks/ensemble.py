@@ -42,7 +42,7 @@ class Election(Check):
             self.members.configure(event.values.get("config"))
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """A connection on which nothing was said but who opened it."""
+        """Finds an election connection on which nothing was sent but the id of its opener."""
         sid = self.members.opener(end.stream)
         if sid is None or end.by_client or end.stream in self.voted:
             return

@@ -43,7 +43,7 @@ class ClientCheck(Check):
         """By session when it was last given, on which connection, by which server."""
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A silence that was long ends, perhaps."""
+        """Finds a long silence of the client, which a request ends."""
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
@@ -59,7 +59,7 @@ class ClientCheck(Check):
             self.await_answer(event, event.time)
 
     def receive_pong(self, asked: int, event: MessageEvent) -> None:
-        """A ping was answered late, perhaps."""
+        """Finds a ping with a late answer."""
         known, took = self.connections.get(event.stream), event.time - asked
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
@@ -75,7 +75,7 @@ class ClientCheck(Check):
                 self.given[session] = event.time, event.stream, event.server
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """A session that was not closed."""
+        """Finds a session that the client did not close."""
         known = self.connections.pop(end.stream)
         if known is None or known.closing or not known.session:
             return

@@ -66,7 +66,7 @@ class ZooKeeperElection(Dissector):
         return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
-        """An initial message first, then notifications."""
+        """Makes a framer for an initial message and the notifications after it."""
         return ElectionFramer(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:

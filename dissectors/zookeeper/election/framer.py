@@ -29,7 +29,7 @@ class ElectionFramer(Framer):
     initial: bool
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """A length is told only when enough of the message is there: an initial message comes once."""
+        """Returns the length of a message once enough of it is there; an initial message comes only once."""
         head = message.read_bytes(0, LEGACY)
         if not self.initial and not sasl.magic().startswith(head):
             return _measure_versioned(message) if is_versioned(head) else _notification(message)
@@ -42,7 +42,7 @@ class ElectionFramer(Framer):
         return size
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """A frame is as long as it says."""
+        """Returns the length of a frame from its prefix; 0 if the prefix is lost or impossible."""
         size = int.from_bytes(message.read_bytes(0, 4))
         return 4 + size if lost.start >= 4 and not self.initial and LEAST <= size <= MAXIMUM else 0
 
@@ -107,7 +107,7 @@ def is_sid(head: bytes) -> bool:
 
 
 def is_legacy(message: bytes) -> bool:
-    """Whether these bytes are an initial message of before 3.5: eight of them, and no notification's first ones."""
+    """Returns whether these bytes are an initial message of releases before 3.5, which has eight bytes."""
     return len(message) == LEGACY and not LEAST <= int.from_bytes(message[:4]) <= MAXIMUM
 
 
@@ -121,7 +121,7 @@ def kind(message: bytes) -> str:
 
 
 def header(prefix: bytes, from_client: bool) -> MessageHeader:
-    """The header of a message: its name is all that there is."""
+    """Returns the header of a message, which has only a name."""
     if not prefix:
         return HEADLESS
     name = kind(prefix)
@@ -148,7 +148,7 @@ _USUAL = 0x1000
 
 
 def client_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of who opened the connection make us."""
+    """Rates the first bytes of the side that opened the connection."""
     if is_versioned(prefix):
         return _initial(prefix)
     if len(prefix) >= LEGACY and 0 < int.from_bytes(prefix[:LEGACY]) < 256:
@@ -174,7 +174,7 @@ def server_evidence(prefix: bytes) -> int:
 
 
 def notification_evidence(prefix: bytes) -> int:
-    """How sure a frame makes us that it is a notification."""
+    """Rates how certainly a frame is a notification."""
     if len(prefix) < _NOTIFICATION_HEAD.size:
         return PART if len(prefix) >= 4 and LEAST <= int.from_bytes(prefix[:4]) <= _USUAL else 0
     size, state, leader, zxid, _ = _NOTIFICATION_HEAD.unpack_from(prefix)

@@ -46,7 +46,7 @@ def word_of(prefix: bytes) -> str | None:
 
 
 def size_of(word: str) -> int:
-    """How many bytes a word has, with what belongs to it."""
+    """Returns the number of bytes of a word, with its mask and line break."""
     size: int = table("operations")["fourLetterLonger"].get(word, WORD)
     return size
 
@@ -57,13 +57,13 @@ def is_text(prefix: bytes) -> bool:
 
 
 def is_alone(prefix: bytes) -> bool:
-    """Whether there is a word and nothing else, but for a line's end."""
+    """Returns whether the bytes are a four-letter word and at most a line end."""
     word = word_of(prefix)
     return word is not None and (prefix[WORD:] in _ENDINGS or WORD < len(prefix) == size_of(word))
 
 
 def request(prefix: bytes) -> MessageHeader | None:
-    """The header of a word; None where there is none."""
+    """Returns the header of a four-letter word; None if it is none."""
     word = word_of(prefix)
     return None if word is None else MessageHeader(Role.REQUEST, word)
 
@@ -100,7 +100,7 @@ class ClientOpening(Framer):
         return size + len(rest) if rest in _ENDINGS else size
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """What follows a word goes on behind what is lost."""
+        """Returns the length of a word's message if the stream has ended, -1 before; 0 if it is no word."""
         if not self._worded:
             return 0
         return len(message) if ended else -1
@@ -117,7 +117,7 @@ class ServerOpening(Framer):
         return len(message) if ended else -1
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """A text goes on behind what is lost."""
+        """Returns the length of an answer if the stream has ended, -1 before: lost bytes belong to it."""
         return len(message) if ended else -1
 
 
@@ -127,7 +127,7 @@ def decode_values(message: bytes) -> Body:
 
 
 def decode_tree(message: bytes) -> Tree:
-    """A word with its mask and line break, or a text."""
+    """Decodes a word with its mask and line break, or the text of an answer, to a tree."""
     return read_unframed(message, _read_command)
 
 

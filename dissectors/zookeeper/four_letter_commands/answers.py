@@ -50,7 +50,7 @@ class AnswerLine(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Parts that follow each other: elements of the list of that name, or (None) values and text."""
+    """Consecutive parts of an answer: elements of the list of that name, or (None) values and text."""
 
     into: str | None
     parts: list[ValuePart]
@@ -73,7 +73,7 @@ def forms() -> tuple[AnswerForm, ...]:
 
 
 def answer_parts(data: bytes) -> tuple[ValuePart, ...]:
-    """One part that tiles an answer, with the values in it; none where it has no lines of a known form."""
+    """Makes a part that covers an answer, with the values in it; none if it has no lines of a known form."""
     sections: list[Section] = []
     known = False
     for part, name in _lines(data):

@@ -74,7 +74,7 @@ class _Reading(NamedTuple):
 
 
 def is_orphan(message: bytes, context: Context) -> bool:
-    """Whether a message is a reply of which nothing else says what it answers."""
+    """Returns whether a message is a reply whose request is unknown."""
     if context.role is not Role.RESPONSE or context.code is not None or len(message) < REPLY.size:
         return False
     return context.extra != CUT_CONNECT and not is_text(message) and not is_connect_response(message)
@@ -166,7 +166,7 @@ _FIRST = ("version", "cversion", "aversion", "numChildren")
 
 
 def plausible(values: Values) -> bool:
-    """Whether a server would send these values behind a ReplyHeader, all of them together."""
+    """Returns whether a server would send these values together after a ReplyHeader."""
     judged = (_RULES[name](value) for name, value in values.items() if name in _RULES)
     return all(judged) and all(rule(values) for names, rule in _TOGETHER.items() if names <= values.keys())
 

@@ -56,7 +56,7 @@ def decode_values(message: bytes, context: Context) -> Body:
 
 
 def stream_values(message: Window, context: Context) -> Body | None:
-    """A snapshot piece by piece; None for the others, which are packets."""
+    """Decodes a snapshot piece by piece; None for other messages, which are packets."""
     is_snapshot = context.code is None and not sasl.is_packet(message.read_bytes(0, HEAD.size))
     return snapshot.stream_values(message) if is_snapshot else None
 

@@ -104,14 +104,14 @@ def _next_phase(phase: Phase, packet: str | None, from_client: bool) -> Phase:
 
 
 def answering(found: MessageHeader, from_client: bool) -> MessageHeader:
-    """A header as pairing sees it: an ACK of a learner may answer."""
+    """Returns the header of an ACK of a learner as that of an answer, for pairing."""
     if from_client and found.code == code_of("ACK"):
         return replace(found, role=Role.RESPONSE)
     return found
 
 
 def mark_one_way(found: MessageHeader) -> MessageHeader:
-    """An ACK that answers no PROPOSAL."""
+    """Makes an ACK that answers no PROPOSAL a oneway message."""
     return replace(found, role=Role.ONEWAY)
 
 

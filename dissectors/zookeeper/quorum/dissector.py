@@ -41,7 +41,7 @@ class ZooKeeperQuorum(Dissector):
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """A packet that is whole must be read to its end."""
+        """Rates first bytes: a complete packet must be decodable to its end."""
         if from_client is None:
             return max(evidence(prefix, True), evidence(prefix, False))
         return evidence(prefix, from_client)
@@ -65,7 +65,7 @@ class ZooKeeperQuorum(Dissector):
         return QuorumConversation()
 
     def values(self, message: bytes, context: Context) -> Body:
-        """A packet's fields, and what its data holds."""
+        """Decodes the fields of a packet and the records in its data."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:

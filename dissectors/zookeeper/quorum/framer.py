@@ -43,7 +43,7 @@ class Packets(Framer):
         return self.snapshot is None
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """A packet, a SASL packet, or the snapshot behind a SNAP."""
+        """Returns the length of a packet, of a SASL packet, or of the snapshot after a SNAP."""
         if self.search is not None:
             return -1
         if self.snapshot is not None:

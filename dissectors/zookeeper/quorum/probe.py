@@ -32,7 +32,7 @@ _SEVERAL = 3
 
 
 def evidence(prefix: bytes, from_client: bool) -> int:
-    """How sure the first bytes of a side, or of a message, make us."""
+    """Rates how certainly the first bytes of a side, or of a message, are those of a quorum."""
     if sasl.is_packet(prefix):
         return SASL
     if len(prefix) < HEAD.size:
@@ -58,7 +58,7 @@ def is_usual(head: bytes, from_client: bool) -> bool:
 
 @lru_cache(maxsize=512)
 def sizes_of_data(code: int, from_client: bool) -> range | None:
-    """How long data can be in a packet of a type, if there is any; None where that side does not send the type."""
+    """Returns the possible sizes of a packet's data by its type; None if that side does not send the type."""
     packet = packets().get(code)
     if packet is None or (packet.name not in _OF_BOTH and from_client != (packet.name in _OF_LEARNERS)):
         return None

@@ -41,13 +41,13 @@ class Causes:
         self._by_call: BoundedTable[tuple[str, int], Cause] = BoundedTable()
 
     def ask(self, call: tuple[str, int], cause: Cause, written: list[Write]) -> None:
-        """A client asks for a write; call: its session and xid."""
+        """Notes the request of a client for a write; call: its session and xid."""
         self._by_call[call] = cause
         for write in written:
             self.name(cause, write)
 
     def name(self, cause: Cause, write: Write) -> None:
-        """A write is one of this node; a created or deleted one also changes the children above."""
+        """Notes a write of a node; creating or deleting it also changes the children of its parent."""
         nodes = [(write.verb, write.path)]
         if write.verb != "set":
             nodes.append((_CHILDREN, write.path.rpartition("/")[0] or "/"))
@@ -64,7 +64,7 @@ class Causes:
             self._by_zxid[zxid] = cause
 
     def propose(self, call: tuple[str, int], zxid: int, row: int, time: int) -> None:
-        """A transaction is told among servers."""
+        """Handles a PROPOSAL: servers send each other a transaction."""
         if zxid not in self._by_zxid:
             cause = self._by_call.get(call)
             if cause is None or cause.zxid not in (None, zxid):

@@ -160,7 +160,7 @@ class Commits(Report[Transaction]):
         super().close(row)
 
     def name_learner(self, stream: int) -> str:
-        """A learner by its sid, else by its address."""
+        """Returns the name of a learner: its sid, or else its address."""
         sid = self.learners.get(stream)
         return self.ends(stream)[0] if sid is None else str(sid)
 

@@ -48,7 +48,7 @@ class Elections(Report[Poll]):
         """Election connections on which the server has said something."""
 
     def receive_notification(self, event: MessageEvent) -> None:
-        """A notification, or who opens a connection."""
+        """Handles a notification (a vote), or the message of a server that opens a connection."""
         values, sid = event.values, event.values.get("sid")
         if isinstance(sid, int):
             self.ensembles.find(event.stream).connect(event.stream, sid, values.get("addr"))
@@ -81,7 +81,7 @@ class Elections(Report[Poll]):
         self.ensembles.find(event.stream).configure(read_packet_data(event).get("config"))
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """A server drops a connection of which it wants to be the one who opened it."""
+        """Handles the end of a connection; a server drops one that it wants to open itself."""
         if not end.by_client and end.stream not in self.spoke and self.ensembles.opener(end.stream) is not None:
             self.events.append(Event(None, end.time, end.stream, False, DroppedConnection("", "")))
         self.spoke.discard(end.stream)

@@ -29,7 +29,7 @@ CONFIG = "/zookeeper/config"
 
 
 def on_requests(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
-    """A handler of clients' requests of some operations, and the fields that it looks at."""
+    """Makes subscriptions to clients' requests of some operations, with the fields that the handler reads."""
     return _on_clients(names, Role.REQUEST, handle, paths)
 
 
@@ -46,7 +46,7 @@ def _on_clients(
 
 
 def on_quorum(names: str, handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
-    """A handler of packets (names with spaces between), whatever they are in their exchange, and their fields."""
+    """Makes subscriptions to quorum packets (names separated by spaces) in any role, with their fields."""
     roles = (Role.REQUEST, Role.RESPONSE, Role.ONEWAY)
     kinds = [(QUORUM, code_of(name), role) for name in names.split() for role in roles]
     return subscribe(kinds, handle, ((path,) for path in paths))
@@ -66,7 +66,7 @@ class Write(NamedTuple):
 
 
 def writes(operation: str | None, values: Mapping[str, Any]) -> Iterator[Write | None]:
-    """What a request writes; of a multi one for each of its operations, None for one that writes nothing."""
+    """Returns what a request writes: one item for each operation of a multi, None for a read."""
     if operation == "multi":
         for each in structs(values.get("operations")):
             yield next(writes(str(each.get("type")), each), None)
@@ -85,7 +85,7 @@ def writes(operation: str | None, values: Mapping[str, Any]) -> Iterator[Write |
 
 
 def done(operation: str | None, asked: list[Write | None], values: Mapping[str, Any]) -> Iterator[Write]:
-    """What was written, by the answer: nothing where it has an error; created nodes by the names that they got."""
+    """Returns what was written, by the answer: nothing if it has an error; created nodes by their final names."""
     if values.get("err"):
         return
     answers = structs(values.get("operations")) if operation == "multi" else [values]

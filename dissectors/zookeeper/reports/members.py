@@ -45,7 +45,7 @@ class EnsembleMembers:
         self._config = ""
 
     def connect(self, stream: int, sid: int, address: object) -> None:
-        """An InitialMessage; address: one, or several with bars between, or nothing."""
+        """Handles an InitialMessage; address: none, one, or several separated by bars."""
         client = self._ends(stream)[0]
         if len(self._opened) < MOST:
             self._opened[stream] = sid
@@ -55,7 +55,7 @@ class EnsembleMembers:
                 self._address[each] = sid
 
     def configure(self, text: object) -> None:
-        """A configuration: `server.1=host:2888:3888:participant;2181`, a line for each."""
+        """Reads a configuration: lines as `server.1=host:2888:3888:participant;2181`."""
         if not isinstance(text, str) or text == self._config:
             return
         self._config = text
@@ -81,13 +81,13 @@ class EnsembleMembers:
         self._first = {**other._first, **self._first}
 
     def vote(self, stream: int, leader: int | None, *, from_client: bool) -> None:
-        """A LOOKING notification; None: for nobody."""
+        """Handles a LOOKING notification, a vote for a server or (None) for none."""
         if len(self._first) < MOST:
             who = stream if from_client else self._ends(stream)[1]
             self._first.setdefault(who, -1 if leader is None else leader)
 
     def opener(self, stream: int) -> int | None:
-        """Who said that it opened a connection."""
+        """Returns the server that said that it opened a connection."""
         return self._opened.get(stream)
 
     def find_side(self, stream: int, *, from_client: bool) -> int | None:
@@ -144,7 +144,7 @@ class Ensembles:
         """The other way round."""
 
     def find(self, stream: int) -> EnsembleMembers:
-        """What is known of the ensemble of a connection; until the next connection comes, which may join two."""
+        """Returns the ensemble of a connection; it is valid until the next connection, which may join two."""
         known = self._host.get(stream)
         if known is None:
             known, other = (host_of(end) for end in self._ends(stream))
@@ -153,7 +153,7 @@ class Ensembles:
         return self._of[known]
 
     def opener(self, stream: int) -> int | None:
-        """Who said that it opened a connection; None for one that nobody asked for, as those of clients."""
+        """Returns the server that said that it opened a connection; None for connections of clients."""
         return self.find(stream).opener(stream) if stream in self._host else None
 
     def _find_ensemble(self, place: str) -> EnsembleMembers:

@@ -143,7 +143,7 @@ class SessionReport(Report[SessionRow]):
         return known
 
     def receive_connect(self, event: MessageEvent) -> None:
-        """A connect; other messages without an operation are words, which have no session."""
+        """Handles a connect request or answer; four-letter words have no session."""
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
@@ -266,7 +266,7 @@ class SessionReport(Report[SessionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name connects, and what ends a session; see Report."""
+        """Returns whether a message is a connect or may end a session; rows mention no others."""
         return operation in (CONNECT, CLOSE) or _is_expiry(inside(values.get("data")))
 
     @classmethod

@@ -111,7 +111,7 @@ class WatchTable:
         return [watch for group in self._of.get(session, {}).values() for watch in group.values()]
 
     def set(self, session: str, kind: str, path: str, row: int, time: int) -> bool:
-        """A request was answered that sets a watch; whether that is a new one."""
+        """Adds the watch that an answered request set; returns whether it is new."""
         known = self._of.get(session, {}).get(_group(kind), {}).get(path)
         if known is not None:
             known.add("again", row)

@@ -93,7 +93,7 @@ class Watches(Report[WatchRow]):
             self.end(watch, watch_table.LOST if watch.broken else watch_table.STANDS)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A request that may set watches, or take them away."""
+        """Handles a request that may set or remove watches."""
         call = watches_asked(event.operation or "", event.values)
         if call is not None:
             self.await_answer(event, call)
@@ -140,7 +140,7 @@ class Watches(Report[WatchRow]):
                 self.end(watch, watch_table.FIRED)
 
     def receive_proposal(self, event: MessageEvent) -> None:
-        """A transaction is told among servers."""
+        """Handles a PROPOSAL: servers send each other a transaction."""
         header = read_packet_data(event).get("header")
         if isinstance(header, dict) and isinstance(header.get("zxid"), int):
             call = session_name(number(header, "clientId")), number(header, "cxid")
@@ -160,7 +160,7 @@ class Watches(Report[WatchRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Reads that set no watch, and answers but those that take watches away, are named by no row; see Report."""
+        """Returns false for reads that set no watch, and for answers except those that remove watches."""
         name = operation or ""
         if role is Role.RESPONSE:
             return name == "removeWatches"
@@ -189,7 +189,7 @@ _FORMATTERS = {"again": "sets again", "removed": "removes"}
 
 
 def watches_asked(name: str, values: Mapping[str, Any]) -> Call | None:
-    """What a request that writes nothing asks for; None where it is nothing about watches."""
+    """Returns which watches a read request sets or removes; None if none."""
     sets, path = sets_of(name, values), values.get("path")
     if sets:
         return Call(sets)

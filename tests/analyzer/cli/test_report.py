@@ -14,6 +14,7 @@ from tests.program import run
 
 ROOT = Path(__file__).parents[3]
 WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst")
+OLD = str(ROOT / "tests" / "golden" / "kafka" / "k010_py_old.pcap.zst")
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
 ROCKETMQ = str(ROOT / "tests" / "golden" / "rocketmq" / "m550_json_tx_lab_tx.pcap.zst")
 NAMES = (
@@ -34,11 +35,16 @@ def test_without_anything_it_says_what_there_is() -> None:
 
 
 def test_without_a_name_it_counts() -> None:
-    done = run("report", WATCH)
-    counts = [line.split()[:2] for line in done.stdout.decode().splitlines()]
-    assert counts == [["sessions", "2"], ["watches", "17"], ["delays", "17"]]
-    others = ", ".join(name for name in NAMES.split(", ") if name not in ("sessions", "watches", "delays"))
-    assert f"no message is of a protocol that tells of {others}" in done.stderr.decode()
+    sessions, watches, delays = said(WATCH).splitlines()
+    assert [line.split()[:2] for line in (sessions, watches, delays)] == [
+        ["sessions", "2"], ["watches", "17"], ["delays", "17"],
+    ]  # fmt: skip
+    assert watches.endswith("stood up to 412ms: /jw, persistent")
+
+
+def test_without_a_name_it_counts_what_must_not_be() -> None:
+    line = next(each for each in said(OLD).splitlines() if each.startswith("upgrade"))
+    assert line.split(maxsplit=2)[2] == "25 of 28 must not be"
 
 
 def test_of_names_that_begin_alike_the_end_is_shown_too() -> None:
