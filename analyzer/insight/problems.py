@@ -103,6 +103,7 @@ class ProblemTable:
         self._found: dict[_Key, Problem] = {}
         self._alike: Counter[tuple[str, str]] = Counter()
         self._by_port: dict[int, Dissector] | None = None
+        self._names = _Names(session)
 
     def add(self, found: LocatedFinding) -> None:
         """Counts a finding with the problem that it is part of."""
@@ -128,12 +129,15 @@ class ProblemTable:
 
     def list_problems(self) -> list[Problem]:
         """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
-        names = _Names(self._session)
         for problem in self._found.values():
             problem.rows = array("q", sorted(problem.rows))
-            names.add_names(problem)
+            self.name(problem)
             problem.text, problem.advice = self._explain(problem)
         return sort_problems(self._found.values())
+
+    def name(self, problem: Problem) -> None:
+        """Sets whom a problem concerns by its messages, and what, where its check has not said it."""
+        self._names.add_names(problem)
 
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = problem.examples[0].finding

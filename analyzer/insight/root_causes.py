@@ -44,7 +44,12 @@ def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: 
     table = ProblemTable(session, max(examples, _KEPT))
     for each in found:
         table.add(each)
-    problems = fold_effects(session, table.list_problems())
+    every = table.list_problems()
+    counts = [each.count for each in every]
+    problems = fold_effects(session, every)
+    for problem, count in zip(every, counts, strict=True):
+        if problem.count != count and problem.rows:
+            table.name(problem)
     for problem in problems:
         problem.examples = problem.examples[:examples]
     return problems
