@@ -24,7 +24,7 @@ HTTPS = 443
 """The port where TLS is what everybody expects."""
 
 ADVICE = "If one of these ports uses a known protocol, give it with -d, such as -d {port}={protocol}."
-KEYS = "It is not decrypted. Capture where TLS ends, or on a listener without TLS."
+KEYS = "It is not decrypted. Give its key log with --keylog FILE, or capture on a listener without TLS."
 
 
 def tell_nothing_passes(passing: int, count: int) -> None:

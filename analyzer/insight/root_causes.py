@@ -14,8 +14,8 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.insight.diagnosis import LocatedFinding, load_triage
-from analyzer.insight.problems import Problem, ProblemTable, sort_problems
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
+from analyzer.insight.problems import Problem, ProblemTable, as_sentence, sort_problems
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.triage import RootCause, Triage
@@ -32,15 +32,22 @@ GENERAL = (
 """What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
 
 
+_KEPT = 16
+"""Findings of a problem that are kept until effects are folded: those that remain must tell of what remains."""
+
+
 def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: int = 1) -> list[Problem]:
     """Returns what is wrong in a session by its findings, the gravest first; see fold_effects.
 
     examples: findings that read differently, of which a problem keeps so many.
     """
-    table = ProblemTable(session, examples)
+    table = ProblemTable(session, max(examples, _KEPT))
     for each in found:
         table.add(each)
-    return fold_effects(session, table.list_problems())
+    problems = fold_effects(session, table.list_problems())
+    for problem in problems:
+        problem.examples = problem.examples[:examples]
+    return problems
 
 
 def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem]:
@@ -97,6 +104,11 @@ def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
     part.rows.extend(rows[taken].tolist())
     part.last = part.rows[-1]
     problem.count -= part.count
+    gone = set(part.rows)
+    part.examples = [each for each in problem.examples if each.row in gone]
+    problem.examples = [each for each in problem.examples if each.row not in gone] or problem.examples
+    if problem.code != ERROR_ANSWER:
+        problem.text = as_sentence(problem.examples[0].finding.text)
     problem.rows = type(part.rows)("q", rows[~taken].tolist())
     return part
 

@@ -85,8 +85,8 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     assert told == [
         "wireanalyze: No message of a known protocol is in the 400 packets of the input.",
         (
-            "wireanalyze: 400 of 400 streams to port 9093 are TLS. It is not decrypted. Capture where TLS ends, or on a"
-            " listener without TLS."
+            "wireanalyze: 400 of 400 streams to port 9093 are TLS. It is not decrypted. Give its key log with --keylog"
+            " FILE, or capture on a listener without TLS."
         ),
     ]
 

@@ -121,3 +121,16 @@ def test_sentences(text: str, sentence: str) -> None:
 def test_names_are_counted_where_there_are_many() -> None:
     assert join_names(["a", "b"]) == "a, b"
     assert join_names(list("abcdef")) == "a, b, c and 3 more"
+
+
+def test_what_remains_tells_of_what_remains(session: Session) -> None:
+    stream = session.rows.column("stream").tolist()
+    other = next(row for row in range(len(stream)) if stream[row] != stream[0])
+    found = [
+        warn(0, "no-receipt"),
+        warn(0, "unanswered", text="the first waits"),
+        warn(other, "unanswered", text="the other waits"),
+    ]
+    problems = {problem.code: problem for problem in find_problems(session, found)}
+    assert [effect.examples[0].finding.text for effect in problems["no-receipt"].effects] == ["the first waits"]
+    assert (problems["unanswered"].text, problems["unanswered"].count) == ("The other waits.", 1)
