@@ -55,7 +55,7 @@ class CarriedRows:
 
 @dataclass(slots=True)
 class CarriedPackets:
-    """Packets that are spoken of: their numbers, rising, and the record of a file that each is."""
+    """The packets that a checkpoint refers to: their numbers, ascending, and the file record of each."""
 
     numbers: bytes
     files: tuple[str, ...]

@@ -59,7 +59,7 @@ class DelimitedForm:
 
 
 def format_header(keys: Sequence[str], delimiter: str) -> bytes:
-    """The names of the columns."""
+    """Formats the line with the names of the columns."""
     return (delimiter.join(keys) + "\n").encode()
 
 

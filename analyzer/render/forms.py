@@ -62,7 +62,7 @@ class RowForm(Protocol):
         """
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """The parts of the same lines, without line breaks; None where they must be written one by one.
+        """Returns the parts of the lines, without line breaks; None if rows must be formatted one by one.
 
         Raises TooWide.
         """

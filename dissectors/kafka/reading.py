@@ -114,7 +114,7 @@ def _is_exact(plan: Plan, message: bytes, at: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def has_variants(key: int, version: int, response: bool) -> bool:
-    """Whether a release wrote this version otherwise."""
+    """Returns whether a release wrote this version with another layout."""
     plan = body_plan(key, version, response)
     return plan is not None and bool(list_variants(plan.name, plan.version))
 

@@ -157,7 +157,7 @@ def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
 
 
 def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> None:
-    """Data that holds something: a node with its bytes as value, and below it what they say."""
+    """Adds a node for data with content: its value is the bytes, and the decoded records are below it."""
     spec = Holder("data", "buffer", holds=name)
     size, at = reader.number(INT_LENGTH, reader.at, "data")
     if size < 0:
