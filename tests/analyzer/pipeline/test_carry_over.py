@@ -217,7 +217,7 @@ def test_a_conversation_that_tells_no_handles(tmp_path: Path, monkeypatch: pytes
     folder = tmp_path / "capture"
     folder.mkdir()
     path = write(folder / "1.pcap", packets)
-    expected = at_once(folder)
+    expected = at_once(folder, Options())
     (part,) = dealt_out(scanned(find_captures([str(folder)]).files), 1, 7)
     found = list(partition.build_rows(part, find_captures([str(folder)]).files, Options(), named=NEEDED))
     assert complaints(found) == []
