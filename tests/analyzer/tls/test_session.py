@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -30,10 +32,22 @@ SUITES = [
 ]
 
 
+pytestmark = pytest.mark.xdist_group("tls")
+
+
+@cache
+def talk_once(version: str, ciphers: str) -> tuple[list[list[Flight]], str]:
+    """Two sessions of a suite and their key log: making a certificate and a process costs more than all tests of it."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        suites = f"{ciphers}:@SECLEVEL=0" if version == "1.2" else ciphers
+        return converse(folder, version, suites, 8, sessions=2), (folder / "key.log").read_text()
+
+
 @pytest.fixture(params=SUITES, ids=" ".join)
 def talk(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[list[Flight]], Keys]:
-    version, ciphers = request.param
-    sessions = converse(tmp_path, version, f"{ciphers}:@SECLEVEL=0" if version == "1.2" else ciphers, 8, sessions=2)
+    sessions, log = talk_once(*request.param)
+    (tmp_path / "key.log").write_text(log)
     return sessions, Keys(tmp_path / "key.log")
 
 
