@@ -63,12 +63,12 @@ def flag_row_findings(session: Analysis, rows: Ints, *, late: bool) -> Ints:
     found = row_findings.flag_findings(session.rows, session.engine.streams, rows, late=late)
     left = np.flatnonzero(found & row_findings.LEFT)
     if len(left):
-        found[left[_are_long_polls(session, rows[left])]] &= ~row_findings.LEFT
+        found[left[flag_long_polls(session, rows[left])]] &= ~row_findings.LEFT
     return found
 
 
-def _are_long_polls(session: Analysis, rows: Ints) -> Bools:
-    """Which rows are requests that a server may hold; see Dissector.long_polls."""
+def flag_long_polls(session: Analysis, rows: Ints) -> Bools:
+    """Returns which of n rows are requests that a server may hold; see Dissector.long_polls."""
     protocol, code = (session.rows.column(name)[rows] for name in ("protocol", "code"))
     found = np.zeros(len(rows), bool)
     for number in np.unique(protocol).tolist():

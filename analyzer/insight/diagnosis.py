@@ -93,12 +93,13 @@ def diagnose_rows(
     parts = _split_rows(session, range(done, max(count, done)), *part_limits)
     for rows, scanned in zip(parts, map_in_order(info_scan.scan_rows, parts, session.jobs), strict=True):
         reading.begin_protocols(rows)
+        end = int(session.engine.streams.column("end").max(initial=0))
         for about in info_scan.read_rows(rows, scanned):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
                 lone = bool(alone[session.rows.cell("stream", about.row)])
-                every = _locate_findings(session, about)
+                every = _locate_findings(session, about, end)
                 yield from (each for each in every if not (lone and each.finding.code in one_way.LONE))
             yield from [LocatedFinding(about.row, finding) for finding in reading.findings(about)]
         done += len(rows)
@@ -119,18 +120,18 @@ def _comes_before(found: LocatedFinding, row: int) -> bool:
     return found.row is None or found.row <= row
 
 
-def _locate_findings(session: Analysis, about: About) -> Iterator[LocatedFinding]:
+def _locate_findings(session: Analysis, about: About, end: int) -> Iterator[LocatedFinding]:
     """The findings of a message, and the error that it reports, weighed by what the error means to its protocol.
 
     An error that a finding of the same message explains is told once, by that finding, and is as grave as the error
-    unless the finding knows it for harmless. What is a normal step of the
-    protocol is none, nor is an answer that there is nothing now.
+    unless the finding knows it for harmless. What is a normal step of the protocol is none, nor is an answer that there
+    is nothing now. end: when the capture ends, ns since 1970.
     """
     meaning = None if about.error is None else _weigh_error(session, about)
     severity = None if meaning is None else meaning.error_class.severity
     told = severity is None
     for each in about.findings:
-        if each.code == "unanswered" and _is_pending(session, about.row):
+        if each.code == "unanswered" and _is_pending(session, about.row, end):
             continue
         if about.error is None or each.code not in ERROR_EXPLAINING:
             yield LocatedFinding(about.row, each)
@@ -150,7 +151,7 @@ GRACE, HELD_GRACE = 1_000_000_000, 35_000_000_000
 """ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
 
 
-def _is_pending(session: Analysis, row: int) -> bool:
+def _is_pending(session: Analysis, row: int, end: int) -> bool:
     """Whether a request without an answer may only have come too late for it: its connection is still open."""
     rows, streams = session.rows, session.engine.streams
     stream = rows.cell("stream", row)
@@ -158,7 +159,7 @@ def _is_pending(session: Analysis, row: int) -> bool:
         return False
     dissector = session.engine.dissector(rows.cell("protocol", row))
     held = dissector is not None and rows.cell("code", row) in dissector.long_polls
-    left = int(streams.column("end").max(initial=0)) - int(rows.cell("time", row))
+    left = end - int(rows.cell("time", row))
     return left <= (HELD_GRACE if held else GRACE)
 
 

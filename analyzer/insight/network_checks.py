@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.bodies import flag_long_polls
 from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
 from analyzer.insight.unanswered import find_unanswered
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
@@ -68,23 +69,12 @@ def _find_cut(session: Analysis, resetter: Ints) -> Ints:
     """Streams that one side reset while the other waited for its answer."""
     rows = np.arange(session.rows.first, len(session.rows))
     waiting = find_unanswered(session, rows)
-    waiting = waiting[~_find_kept(session, waiting)]
+    waiting = waiting[~flag_long_polls(session, waiting)]
     asked = np.zeros((2, len(session.engine.streams)), bool)
     asked[session.rows.column("side")[waiting], session.rows.column("stream")[waiting]] = True
     both = session.engine.streams.column("sides") == _BOTH
     cut = asked[FROM_CLIENT] & (resetter == FROM_SERVER) | asked[FROM_SERVER] & (resetter == FROM_CLIENT)
     found: Ints = np.flatnonzero(cut & both & (resetter != UNKNOWN_SIDE))
-    return found
-
-
-def _find_kept(session: Analysis, rows: Ints) -> Bools:
-    """Requests that a server keeps until there is something to tell: who goes meanwhile owes nothing."""
-    protocols, codes = (session.rows.column(name)[rows] for name in ("protocol", "code"))
-    found = np.zeros(len(rows), bool)
-    for number in np.unique(protocols).tolist():
-        dissector = session.engine.dissector(number)
-        if dissector is not None:
-            found |= (protocols == number) & np.isin(codes, list(dissector.long_polls))
     return found
 
 

@@ -81,6 +81,19 @@ class Problem:
         """The row of the first message that shows the problem; None if no message does."""
         return self.rows[0] if self.rows else None
 
+    @property
+    def label(self) -> str:
+        """What a problem is called: the error that answers report, or the code of its findings."""
+        return self.error if self.code == ERROR_ANSWER else self.code
+
+    @property
+    def concerned(self) -> str:
+        """Clients and subject for people, `clients a, b; topic c`; the subject only if the text does not name it."""
+        parts = [f"client{'s' * (len(self.clients) > 1)} {join_names(self.clients)}"] if self.clients else []
+        if self.subject and self.subject not in self.text:
+            parts.append(self.subject)
+        return "; ".join(parts)
+
     def add(self, found: LocatedFinding, examples: int = 1) -> None:
         """Counts one more finding, and keeps it as it is if it reads differently; examples: how many are kept."""
         self.count += 1

@@ -8,6 +8,7 @@ its effect; those that do not stay a problem of their own.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -114,7 +115,7 @@ def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
     problem.examples = [each for each in problem.examples if each.row not in gone] or problem.examples
     if problem.code != ERROR_ANSWER:
         problem.text = as_sentence(problem.examples[0].finding.text)
-    problem.rows = type(part.rows)("q", rows[~taken].tolist())
+    problem.rows = array("q", rows[~taken].tolist())
     return part
 
 

@@ -94,12 +94,11 @@ class ProblemLines:
 
     def format_problem(self, problem: Problem) -> Iterator[str]:
         """Yields the lines of a problem: messages, what happened, to whom, what it explains, what to do."""
-        what = problem.error if problem.code == ERROR_ANSWER else problem.code
-        head = f"{problem.severity.name.lower():<8} {what:<24} {problem.count:>7,}  "
+        head = f"{problem.severity.name.lower():<8} {problem.label:<24} {problem.count:>7,}  "
         yield from self._wrap(head, self._format_places(problem))
         yield from self._format_examples(problem)
-        if concerned := self._format_concerned(problem):
-            yield from self._wrap(INDENT, concerned)
+        if problem.rows and problem.concerned:
+            yield from self._wrap(INDENT, f"Concerns {problem.concerned}.")
         if problem.effects:
             yield from self._wrap(INDENT, f"It explains {self._format_effects(problem)}.")
         if problem.advice:
@@ -134,15 +133,6 @@ class ProblemLines:
                 yield from self._wrap(INDENT, as_sentence(finding.text))
             if row is not None and (message := self._describe(row)):
                 yield f"{INDENT}{row + 1}: {safe_text(message, LONGEST)}"
-
-    def _format_concerned(self, problem: Problem) -> str:
-        """Clients and subjects."""
-        if problem.first is None:
-            return ""
-        parts = [f"client{'s' * (len(problem.clients) > 1)} {join_names(problem.clients)}"] if problem.clients else []
-        if problem.subject and problem.subject not in problem.text:
-            parts.append(problem.subject)
-        return f"Concerns {'; '.join(parts)}." if parts else ""
 
     def _format_effects(self, problem: Problem) -> str:
         """Each effect with its messages."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.columns.values import format_iso_time
 from analyzer.insight.diagnosis import ERROR_ANSWER
-from analyzer.insight.problems import Problem, as_sentence, join_names
+from analyzer.insight.problems import Problem, as_sentence
 from analyzer.render.amounts import format_counted
 from analyzer.render.html.elements import Html, join_parts, make_details, make_element
 from analyzer.render.html.messages import MessageLinks
@@ -28,14 +28,14 @@ def list_rows(problem: Problem) -> Iterator[int]:
 
 def make_problem(session: Session, problem: Problem, links: MessageLinks) -> Html:
     """Makes the HTML of a problem with its messages; problems that it explains are folded below it."""
-    severity, what = problem.severity.name.lower(), _name_problem(problem)
+    severity, what = problem.severity.name.lower(), problem.label
     head = join_parts([make_element("b", f"{severity} {what}"), f", {format_counted(problem.count, 'time')}"])
     lines = [make_element("p", head, _format_span(session, problem)), make_element("p", problem.text[:LONGEST])]
     for row, finding, *_ in problem.examples[1:] if problem.code != ERROR_ANSWER else ():
         number = [] if row is None else [links.make_link(row), ": "]
         lines.append(make_element("p", join_parts([*number, as_sentence(finding.text)[:LONGEST]])))
-    if concerned := _format_concerned(problem):
-        lines.append(make_element("p", concerned[:LONGEST]))
+    if problem.concerned:
+        lines.append(make_element("p", f"It concerns {problem.concerned}."[:LONGEST]))
     if problem.advice:
         lines.append(make_element("p", make_element("b", "To do: "), problem.advice[:LONGEST]))
     if problem.rows:
@@ -49,10 +49,6 @@ def make_problem(session: Session, problem: Problem, links: MessageLinks) -> Htm
     return make_element("section", *lines, class_=f"kind {severity}")
 
 
-def _name_problem(problem: Problem) -> str:
-    return problem.error if problem.code == ERROR_ANSWER else problem.code
-
-
 def _format_span(session: Session, problem: Problem) -> str:
     """When the first and the last message showed it; of connections, to which port they are."""
     if problem.streams:
@@ -63,13 +59,6 @@ def _format_span(session: Session, problem: Problem) -> str:
     return f", {begin}" if begin == end else f", {begin} to {end}"
 
 
-def _format_concerned(problem: Problem) -> str:
-    parts = [f"client{'s' * (len(problem.clients) > 1)} {join_names(problem.clients)}"] if problem.clients else []
-    if problem.subject and problem.subject not in problem.text:
-        parts.append(problem.subject)
-    return f"It concerns {'; '.join(parts)}." if parts else ""
-
-
 def _format_effect(effect: Problem, links: MessageLinks) -> Html:
     first = [] if effect.first is None else [" (first: ", links.make_link(effect.first), ")"]
-    return join_parts([f"{effect.count:,} x {_name_problem(effect)}: {effect.text[:LONGEST]}", *first])
+    return join_parts([f"{effect.count:,} x {effect.label}: {effect.text[:LONGEST]}", *first])

@@ -102,7 +102,7 @@ class ControllerChanges(Check):
 
     def _begin(self) -> None:
         self.leaders: BoundedTable[str, _Leader] = BoundedTable()
-        self.resigned: dict[str, int] = {}
+        self.resigned: BoundedTable[str, int] = BoundedTable()
         """By cluster the epoch whose leader has resigned."""
 
     def receive_vote(self, event: MessageEvent) -> None:
