@@ -38,9 +38,7 @@ def decode_all(
 
     pair: a message that answers an earlier one is its response. Raises DecodeError.
 
-    >>> both = decode_all(
-    ...     "0000000e0012000000000001000461626364 0000000a00000001000000000000", pair=True
-    ... )
+    >>> both = decode_all("0000000e0012000000000001000461626364 0000000a00000001000000000000", pair=True)
     >>> [message.role for message in both]
     ['request', 'response']
     """
