@@ -26,9 +26,9 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 
 @make_slotted(frozen=False, eq=False)
 class _Connection:
-    """heard: when its client last said something. timeout (ns) and session: as negotiated; closing: it says goodbye."""
+    """last_seen: when its client last sent something. timeout (ns), session: as negotiated. closing: it closes it."""
 
-    heard: Moment
+    last_seen: Moment
     timeout: int = 0
     session: int = 0
     closing: bool = False
@@ -39,7 +39,7 @@ class ClientCheck(Check):
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
-        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST_CONNECTIONS)
+        self.issued: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST_CONNECTIONS)
         """By session when it was last given, on which connection, by which server."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -47,20 +47,20 @@ class ClientCheck(Check):
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.heard.measure_until(
+        silent = known.last_seen.measure_until(
             event
         )  # what the client said meanwhile may be among the bytes that are missing
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
-        known.heard = event.moment
+        known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
         if event.context.code in (None, _PING):
             self.await_answer(event, event.time)
 
-    def receive_pong(self, asked: int, event: MessageEvent) -> None:
+    def receive_pong(self, sent: int, event: MessageEvent) -> None:
         """Finds a ping with a late answer."""
-        known, took = self.connections.get(event.stream), event.time - asked
+        known, took = self.connections.get(event.stream), event.time - sent
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
@@ -72,7 +72,7 @@ class ClientCheck(Check):
         if known is not None and isinstance(timeout, int) and isinstance(session, int):
             known.timeout, known.session = timeout * _MS, session
             if session:
-                self.given[session] = event.time, event.stream, event.server
+                self.issued[session] = event.time, event.stream, event.server
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Finds a session that the client did not close."""
@@ -81,15 +81,15 @@ class ClientCheck(Check):
             return
         name = session_name(known.session)
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
-        since = f"{lasting(end.time - known.heard.time)} after the client's last message"
-        said = f"session {name}: {by} ended the connection without closeSession, {since}"
-        given, stream, server = self.given.get(known.session) or (0, end.stream, "")
+        since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
+        sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
+        issued_at, stream, server = self.issued.get(known.session) or (0, end.stream, "")
         if stream == end.stream:
-            self.warn("connection-lost", said)
-        elif given > end.time:
-            self.warn("connection-lost", f"{said}; {server} took it on {lasting(given - end.time)} later")
+            self.warn("connection-lost", sentence)
+        elif issued_at > end.time:
+            self.warn("connection-lost", f"{sentence}; {server} took it on {lasting(issued_at - end.time)} later")
         else:
-            self.note("connection-lost", f"{said}; {server} had taken it on before")
+            self.note("connection-lost", f"{sentence}; {server} had taken it on before")
 
     on = (
         subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *load_names("operation"))], receive_request)
