@@ -43,7 +43,7 @@ class Kafka(Dissector):
     software = ("ApiVersions.request.clientSoftwareName", "ApiVersions.request.clientSoftwareVersion")
     color = "blue"
     fast_path = "dissectors.kafka.fast_path"
-    projection = lazy("dissectors.kafka.projection:picker")
+    projection = lazy("dissectors.kafka.projection:make_projection")
     template = lazy("dissectors.kafka.template:template")
     catalog = lazy("dissectors.kafka.catalog:CATALOG")
     operations = lazy("dissectors.kafka.schemas:apis")

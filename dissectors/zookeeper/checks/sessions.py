@@ -32,15 +32,15 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 
 @make_slotted(frozen=False, eq=False)
 class _Connection:
-    """heard: when its client last said something. timeout (ns) and session: as negotiated; closing: it says goodbye."""
+    """last_seen: when its client last sent something. timeout (ns), session: as negotiated. closing: it closes it."""
 
-    heard: Moment
+    last_seen: Moment
     timeout: int = 0
     session: int = 0
     closing: bool = False
 
 
-class _Given(NamedTuple):
+class _Issued(NamedTuple):
     """When a session was given, on which connection, and by which server."""
 
     time: int
@@ -56,30 +56,30 @@ class ClientCheck(Check):
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
-        self.given: BoundedTable[int, _Given] = BoundedTable(MOST_CONNECTIONS)
-        """By session where it was last given."""
+        self.issued: BoundedTable[int, _Issued] = BoundedTable(MOST_CONNECTIONS)
+        """By session where it was last issued."""
 
     def receive_request(self, event: MessageEvent) -> None:
         """Finds a long silence of the client, which a request ends."""
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.heard.measure_until(
+        silent = known.last_seen.measure_until(
             event
         )  # what the client said meanwhile may be among the bytes that are missing
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
-        known.heard = event.moment
+        known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
         if event.context.code == _PING:
             self.await_answer(event, event.time)
         elif event.context.code is None:
             self.await_answer(event, event.values.get("sessionId"))
 
-    def receive_pong(self, asked: int, event: MessageEvent) -> None:
+    def receive_pong(self, sent: int, event: MessageEvent) -> None:
         """Finds a ping with a late answer."""
-        known, took = self.connections.get(event.stream), event.time - asked
+        known, took = self.connections.get(event.stream), event.time - sent
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
@@ -95,21 +95,21 @@ class ClientCheck(Check):
             self.refuse(asked if isinstance(asked, int) else 0, event)
         elif known is not None:
             known.timeout, known.session = timeout * _MS, session
-            self.given[session] = _Given(event.time, event.stream, event.server)
+            self.issued[session] = _Issued(event.time, event.stream, event.server)
 
     def refuse(self, session: int, event: MessageEvent) -> None:
         """Finds why a server does not give a client the session that it asks for."""
         if not session:
             self.warn("session-expired", f"{event.server} gives no session to a client that asks for a new one")
             return
-        given = self.given.get(session)
-        before = None if given is None else self.connections.get(given.stream)
+        issued = self.issued.get(session)
+        before = None if issued is None else self.connections.get(issued.stream)
         subject = f"session {session_name(session)}"
         what = f"{event.server} does not give {subject} to its client: "
         if before is None:
             self.warn("session-expired", f"{what}it has expired, or its password is wrong", subject)
             return
-        silent = event.time - before.heard.time
+        silent = event.time - before.last_seen.time
         if before.closing:
             text = f"{what}the client itself had closed it {lasting(silent)} before"
             self.note("session-closed", text, subject)
@@ -129,19 +129,19 @@ class ClientCheck(Check):
             return
         name = session_name(known.session)
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
-        since = f"{lasting(end.time - known.heard.time)} after the client's last message"
+        since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
         said = f"session {name}: {by} ended the connection without closeSession, {since}"
-        given = self.given.get(known.session)
-        if given is None or given.stream == end.stream:
+        issued = self.issued.get(known.session)
+        if issued is None or issued.stream == end.stream:
             self.warn("connection-lost", said)
-        elif given.time > end.time:
-            self.warn("connection-lost", f"{said}; {given.server} took it on {lasting(given.time - end.time)} later")
-        elif known.heard.time > given.time:
+        elif issued.time > end.time:
+            self.warn("connection-lost", f"{said}; {issued.server} took it on {lasting(issued.time - end.time)} later")
+        elif known.last_seen.time > issued.time:
             old = f"{end.client} went on to use it at {end.server}, which ended that connection without an answer"
-            text = f"session {name} has moved to {given.server}, and {old}"
+            text = f"session {name} has moved to {issued.server}, and {old}"
             self.warn("session-moved", text, f"session {name}")
         else:
-            text = f"session {name} has moved to {given.server}; its old connection to {end.server} has ended"
+            text = f"session {name} has moved to {issued.server}; its old connection to {end.server} has ended"
             self.note("session-moved", text, f"session {name}")
 
     on = (
