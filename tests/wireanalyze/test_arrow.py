@@ -123,7 +123,5 @@ def test_duckdb_takes_it(kafka: wa.Capture, tmp_path: Path) -> None:
 def test_what_is_absent_is_named(kafka: wa.Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     for ask in (kafka.to_arrow, kafka.to_pandas):
-        with pytest.raises(
-            wa.MissingExtra, match=r"needs pyarrow, which is not installed\. Run: .*\[pa"
-        ):
+        with pytest.raises(wa.MissingExtra, match=r"needs pyarrow, which is not installed\. Run: .*\[pa"):
             ask()
