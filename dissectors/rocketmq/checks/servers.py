@@ -18,6 +18,7 @@ drops a broker that has not registered for heartbeatTimeoutMillis, two minutes b
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
@@ -72,7 +73,7 @@ class BusyBrokers(RocketmqCheck):
         if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_reported:
             window.is_reported = True
             errors = ", ".join(f"{count} {name}" for name, count in window.errors.most_common())
-            counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
+            counts: dict[str, Any] = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
     on = subscribe_to(_REQUESTS, (Role.REQUEST,), receive_request) | subscribe_to(
