@@ -157,6 +157,9 @@ class Annex(Spool):
         """Adds `data` at the end and returns its position. Raises CaptureError if the disk is full."""
         with self._lock:
             position = self._size + len(self._tail)
+            if len(data) >= TAIL:
+                self._write()
+                return super().append(data)
             self._tail += data
             if len(self._tail) >= TAIL:
                 self._write()

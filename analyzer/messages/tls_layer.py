@@ -67,6 +67,11 @@ class TlsLayer:
         """Whether nothing will be decrypted."""
         return not self.is_open and (self.session.over or self.held > MOST_HELD)
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the fast path may decrypt what follows."""
+        return self.is_open and not any(self.preamble) and self.session.is_steady
+
     def may_get_key(self, piece: Piece, secrets: Secrets | None) -> bool:
         """Returns whether a session without keys waits for them, at its latest piece."""
         waits = secrets is not None and secrets.grows and self.facts.refusal is Refusal.NO_KEY

@@ -74,6 +74,11 @@ class HalfSession:
     uncertain: bool = False
     cipher: RecordCipher | None = None
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether records of application data follow under a known secret and number."""
+        return self.epoch is Epoch.TRAFFIC and not self.uncertain and self.reader.is_steady
+
     def change(self, epoch: Epoch, generation: int = 0) -> None:
         """Goes on under another secret."""
         self.epoch, self.generation, self.number, self.cipher = epoch, generation, 0, None
@@ -115,6 +120,20 @@ class TlsSession:
     def over(self) -> bool:
         """Whether no more plaintext will come."""
         return self.facts.refusal is not None
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether both directions are behind the handshake and in step, so that records may be opened in runs."""
+        return not self.over and all(half.is_steady for half in self.halves)
+
+    def prepare(self, secrets: Secrets) -> bool:
+        """Makes the ciphers of both directions; returns whether their secrets are there."""
+        if self.parameters is None:
+            return False
+        for side, half in enumerate(self.halves):
+            if half.cipher is None:
+                half.cipher = self.parameters.find_cipher(secrets, side == self.client, half.epoch, half.generation)
+        return all(half.cipher is not None for half in self.halves)
 
     @property
     def waits(self) -> bool:
