@@ -374,7 +374,7 @@ class Engine:
                 work.decrypted = decrypt_run(block, work, count, self.store, self.secrets)
                 if work.decrypted is None:
                     continue
-                count = work.decrypted.count
+                count = work.decrypted.packets
             found.append((work, count))
         return found
 

@@ -449,7 +449,8 @@ def update_connections(
         work, side = taken[half // 2][0], half % 2
         connection = work.connection
         stream = connection.halves[side]
-        came = None if work.decrypted is None else work.decrypted.list_pieces(side, stream.next)
+        most = REMEMBERED if work.repeats is None else None
+        came = None if work.decrypted is None else work.decrypted.list_pieces(side, stream.next, most)
         if work.repeats is not None:
             all_new = next(_pieces(parts, [begin[half]], [end[half]])) if came is None else came
             _remember_repeats(block, work, side, all_new)

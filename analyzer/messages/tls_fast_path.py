@@ -11,6 +11,7 @@ The reference implementation is analyzer.messages.tls_layer; tests/analyzer/mess
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from analyzer.tls.keys import Secrets
 from analyzer.tls.record_run import open_run
 from analyzer.tls.records import HEADER, Span
 
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 """Bytes of records that are opened together; they stay in the processor's cache."""
 
 FEWEST_PACKETS = 64
@@ -34,8 +35,8 @@ FEWEST_PACKETS = 64
 class RunStore(Protocol):
     """Reads ciphertext and keeps plaintext; implemented by Store."""
 
-    def read_joined(self, locations: Ints, lengths: Ints) -> bytes:
-        """Returns the bytes at n locations as one bytes object."""
+    def read_joined(self, locations: Ints, lengths: Ints, *, before: bytes) -> bytes:
+        """Returns `before`, and the bytes at n locations behind it, as one bytes object."""
 
     def append(self, data: bytes) -> int:
         """Keeps bytes; returns their location."""
@@ -93,17 +94,17 @@ class DecryptedSide(NamedTuple):
 
 
 class DecryptedRun(NamedTuple):
-    """Holds what the next `count` packets of a TLS connection bring, by side."""
+    """Holds what the next `packets` packets of a TLS connection bring, by side."""
 
-    count: int
+    packets: int
     sides: tuple[DecryptedSide, DecryptedSide]
 
-    def list_pieces(self, side: int, offset: int) -> list[Piece]:
-        """Returns the segments of ciphertext of a side, of which the first begins at a stream offset."""
+    def list_pieces(self, side: int, offset: int, most: int | None) -> list[Piece]:
+        """Returns the last segments of ciphertext of a side, `most` at most; offset: where the first one begins."""
         wire = self.sides[side].wire
         begin = offset + np.cumsum(wire.length) - wire.length
-        columns = (begin, *wire)
-        return list(map(Piece, *(column.tolist() for column in columns)))
+        first = 0 if most is None else max(len(begin) - most, 0)
+        return list(map(Piece, *(column[first:].tolist() for column in (begin, *wire))))
 
     def commit(self, layer: TlsLayer) -> None:
         """Leaves a layer as the slow path would behind these packets."""
@@ -160,8 +161,8 @@ def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -
     line_end = len(rest) + np.cumsum(wire.length)
     begin, unusual = 0, -1  # of `rest`, behind the bytes that the reader holds
     for first, last in _cut_into_chunks(wire.length):
-        data = store.read_joined(wire.at[first:last], wire.length[first:last])
-        run = open_run(half.cipher, number, rest + data if rest else data)
+        data = store.read_joined(wire.at[first:last], wire.length[first:last], before=rest)
+        run = open_run(half.cipher, number, data)
         if run.ends:
             sizes = np.array([len(text) for text in run.texts])
             ends.append(begin + np.array(run.ends))
@@ -171,7 +172,7 @@ def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -
             unusual = begin + run.unusual
             break
         done = run.ends[-1] if run.ends else 0
-        rest, begin, number = (rest + data)[done:] if rest else data[done:], begin + done, number + len(run.ends)
+        rest, begin, number = data[done:], begin + done, number + len(run.ends)
     end, at, length = (np.concatenate(each) if each else np.empty(0, np.int64) for each in (ends, places, lengths))
     closing = np.searchsorted(line_end, end)
     at_packet = -1 if unusual < 0 else int(wire.packet[np.searchsorted(line_end, unusual, "right")])
@@ -182,7 +183,7 @@ def _cut_into_chunks(length: Ints) -> Iterator[tuple[int, int]]:
     """Yields the first segment and the one behind the last of each chunk."""
     chunk = np.cumsum(length) // CHUNK
     edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(length)]
-    return ((first, last) for first, last in zip(edges, edges[1:], strict=False) if last > first)
+    return ((first, last) for first, last in pairwise(edges) if last > first)
 
 
 def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords, store: RunStore) -> DecryptedSide:
@@ -231,7 +232,7 @@ def _read_rest(buffered: bytes, wire: PacketBytes, line_end: Ints, taken: int, s
     passed = max(taken - int(line_end[first] - length[0]), 0)
     at[0] += passed
     length[0] -= passed
-    return buffered[taken:] + store.read_joined(at, length)
+    return store.read_joined(at, length, before=buffered[taken:])
 
 
 def _cut_spans(length: Ints, packet: Ints, time: Ints, taken: int) -> list[Span]:
@@ -242,4 +243,3 @@ def _cut_spans(length: Ints, packet: Ints, time: Ints, taken: int) -> list[Span]
     if len(left):
         left[0] = line_end[first] - taken
     return list(map(Span, left.tolist(), packet[first:].tolist(), time[first:].tolist()))
-

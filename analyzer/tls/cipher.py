@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import hmac
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 from analyzer.tls.key_schedule import KeyMaterial
 from analyzer.tls.suites import Mode, Suite
 
 Buffer = bytes | memoryview
+Opener = Callable[[int, bytes, Buffer], bytes]
+"""Takes number, header and body of a record; returns what the body encrypts."""
+
 BLOCK = 16
 
 
@@ -29,6 +33,19 @@ class RecordCipher(ABC):
     @abstractmethod
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
         """Returns what the body of the record with this sequence number encrypts. Raises BadRecord."""
+
+    def make_opener(self) -> Opener:
+        """Returns what decrypts many records of application data; it raises one of `failures`."""
+
+        def decrypt(number: int, header: bytes, body: Buffer) -> bytes:
+            return self.decrypt(number, header[0], body)
+
+        return decrypt
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What an opener raises for a record that does not open."""
+        return (BadRecord,)
 
     def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
         """Returns content type and plaintext of the record with this sequence number. Raises BadRecord."""
@@ -76,6 +93,20 @@ class Tls13Cipher(RecordCipher):
         from cryptography.exceptions import InvalidTag
 
         self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), int.from_bytes(keys.nonce), InvalidTag
+
+    def make_opener(self) -> Opener:
+        """Returns what decrypts many records, each with the header of application data."""
+        decrypt, nonce = self._aead.decrypt, self._nonce
+
+        def open_one(number: int, header: bytes, body: Buffer) -> bytes:
+            return decrypt((nonce ^ number).to_bytes(12), body, header)
+
+        return open_one
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What AEAD classes raise."""
+        return (self._invalid, ValueError)
 
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
         """Returns plaintext, content type and padding. Raises BadRecord."""

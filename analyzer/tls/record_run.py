@@ -6,15 +6,14 @@ session has to think about: another content type, a record that does not open, b
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import NamedTuple
 
-from analyzer.tls.cipher import BadRecord, RecordCipher
+from analyzer.tls.cipher import RecordCipher
 from analyzer.tls.handshake import TLS12
 from analyzer.tls.records import APPLICATION_DATA, CHANGE_CIPHER, HEADER, HEARTBEAT, MOST_BODY
 
-_HEADER = Struct(">BHH")
-_INNER_TYPE = bytes((APPLICATION_DATA,))
+_START = bytes((APPLICATION_DATA, *TLS12.to_bytes(2)))
+"""How the header of application data begins."""
 
 
 class RecordRun(NamedTuple):
@@ -36,26 +35,28 @@ def open_run(cipher: RecordCipher, number: int, data: bytes) -> RecordRun:
     ends: list[int] = []
     texts: list[bytes] = []
     lengths: list[int] = []
-    decrypt, inner_type, unpack, view = cipher.decrypt, cipher.inner_type, _HEADER.unpack_from, memoryview(data)
-    at, size = 0, len(data)
+    decrypt, failures, inner_type = cipher.make_opener(), cipher.failures, cipher.inner_type
+    view, at, size = memoryview(data), 0, len(data)
     while (begin := at + HEADER) <= size:
-        kind, version, length = unpack(data, at)
+        header = data[at:begin]
+        length = header[3] << 8 | header[4]
         stop = begin + length
-        if version != TLS12 or length > MOST_BODY or not CHANGE_CIPHER <= kind <= HEARTBEAT:
+        usual = header[:3] == _START
+        if length > MOST_BODY or not (usual or _is_header(header)):
             return RecordRun(ends, texts, lengths, begin - 1)
         if stop > size:
             break
-        if kind != APPLICATION_DATA:
+        if not usual:
             return RecordRun(ends, texts, lengths, stop - 1)
         try:
-            text = decrypt(number, kind, view[begin:stop])
-        except BadRecord:
+            text = decrypt(number, header, view[begin:stop])
+        except failures:
             return RecordRun(ends, texts, lengths, stop - 1)
         length = len(text)
         if inner_type:
-            if text[-1:] != _INNER_TYPE:
+            if not text or text[-1] != APPLICATION_DATA:
                 text = text.rstrip(b"\0")
-                if text[-1:] != _INNER_TYPE:
+                if not text or text[-1] != APPLICATION_DATA:
                     return RecordRun(ends, texts, lengths, stop - 1)
                 length = len(text)
             length -= 1
@@ -65,3 +66,7 @@ def open_run(cipher: RecordCipher, number: int, data: bytes) -> RecordRun:
         number += 1
         at = stop
     return RecordRun(ends, texts, lengths, -1)
+
+
+def _is_header(header: bytes) -> bool:
+    return CHANGE_CIPHER <= header[0] <= HEARTBEAT and header[1:3] == _START[1:]
