@@ -39,7 +39,7 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q analyzer dissectors tui
+	$(BIN)/python -m compileall -q analyzer dissectors tui wireanalyze
 	@touch $@
 
 # Spark is large, and needed by the tests of analyzer/pipeline alone.

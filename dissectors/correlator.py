@@ -301,16 +301,16 @@ def subscribe(
     return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
 
 
-def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type = object) -> Handler:
+def for_request(handle: Callable[[Any, Any, MessageEvent], None], request_type: type = object) -> Handler:
     """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
 
-    kept_as: the class of it, where a correlator keeps different things of requests.
+    request_type: the class of it, where a correlator keeps different things of requests.
     """
 
     def receive(correlator: Correlator[Any], event: MessageEvent) -> None:
-        kept = correlator.take_request(event)
-        if kept is not None and isinstance(kept, kept_as):
-            handle(correlator, kept, event)
+        request = correlator.take_request(event)
+        if request is not None and isinstance(request, request_type):
+            handle(correlator, request, event)
 
     return receive
 
@@ -350,10 +350,10 @@ class Correlator(Generic[_Found]):
     def end_connection(self, end: ConnectionEnd) -> None:
         """Handles the end of a connection: in a report after its last message, in a check after all messages."""
 
-    def await_answer(self, event: MessageEvent, kept: object) -> None:
+    def await_answer(self, event: MessageEvent, request: object) -> None:
         """Keeps something of a request for its answer, if it has one."""
         if event.partner is not None:
-            self.requests[event.row] = kept
+            self.requests[event.row] = request
 
     def take_request(self, event: MessageEvent) -> Any:
         """Returns what was noted for the request of an answer, or None. The last answer removes it."""

@@ -116,10 +116,10 @@ def forget_plugins() -> None:
 class Ports:
     """Maps ports to dissectors: the user's rules (-d PORT=PROTOCOL), then the usual ports of each dissector."""
 
-    def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
+    def __init__(self, rules: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
         self.dissectors = dissectors() if known is None else known
         self._named = {dissector.name: dissector for dissector in self.dissectors}
-        self._told = {port: self.find_by_name(name) for port, name in (told or {}).items()}
+        self._user_rules = {port: self.find_by_name(name) for port, name in (rules or {}).items()}
         self._own: dict[int, Dissector] = {}
         for dissector in self.dissectors:
             for port in dissector.ports:
@@ -139,17 +139,17 @@ class Ports:
         """Returns the dissector of this name; None for UNDECODED. Raises KeyError."""
         return None if name in UNDECODED else self._named.get(name) or by_name(name)
 
-    def is_told(self, port: int) -> bool:
+    def has_user_rule(self, port: int) -> bool:
         """Returns whether the user has a rule for this port."""
-        return port in self._told
+        return port in self._user_rules
 
     def find_by_port(self, port: int) -> Dissector | None:
         """Returns the dissector of the user's rule for this port; None without one, or for UNDECODED."""
-        return self._told.get(port)
+        return self._user_rules.get(port)
 
     def by_port(self, port: int) -> Dissector | None:
         """Returns the dissector of a port, by the user's rule or by its usual port."""
-        return self._told[port] if port in self._told else self._own.get(port)
+        return self._user_rules[port] if port in self._user_rules else self._own.get(port)
 
 
 @cache

@@ -1,5 +1,5 @@
 """Writes the pages of docs/reference whose text stands in the code: commands, fields, findings,
-configuration, keys.
+configuration, keys, the Python package.
 
     python -m docs.generate     (make docs-reference)
 
@@ -20,6 +20,7 @@ import orjson
 
 from analyzer.cli.program import COMMANDS
 from analyzer.cli.sections import list_sections
+from docs import python_reference
 from tests import program
 from tui.keys import KEYS
 
@@ -154,6 +155,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "findings.md": findings,
     "configuration.md": configuration,
     "keys.md": keys,
+    "python.md": lambda: NOTE + python_reference.write_page(),
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("analyzer", "dissectors", "tui")
+PACKAGES = ("analyzer", "dissectors", "tui", "wireanalyze")
 
 MODULES = frozenset(
     (

@@ -285,11 +285,11 @@ class TemplateDecoder:
             return None
         if made is None:
             return None
-        texts = {slot: _cut_text(text, made.shape) for slot, text in body_texts.items()}
+        texts = {slot: _cut_text(text, made.builder) for slot, text in body_texts.items()}
         # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
-        return Template(made.shape, texts)
+        return Template(made.builder, texts)
 
 
 def _estimate_worth(length: Ints) -> int:
@@ -323,12 +323,12 @@ def _read_nested(match: Sequence[TemplateMatch]) -> None:
             each.set_nested_values(values[id(each)])
 
 
-def _cut_text(text: str, shape: TemplateBuilder) -> list[bytes | Marked]:
+def _cut_text(text: str, builder: TemplateBuilder) -> list[bytes | Marked]:
     """A text at its marks."""
     parts: list[bytes | Marked] = []
     for index, part in enumerate(_MARK.split(text)):
         if index % 2:
-            parts.append(shape.marks[int(part)])
+            parts.append(builder.marks[int(part)])
         elif part:
             parts.append(part.encode())
     return parts

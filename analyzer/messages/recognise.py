@@ -93,7 +93,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     if order is not None:
         return _apply_rule(order, seen, orientations, known)
     for each in orientations:
-        if known.is_told(ports[1 - each]):
+        if known.has_user_rule(ports[1 - each]):
             decided = known.find_by_port(ports[1 - each])
             return ProtocolDecision(decided, each, against=_find_contradiction(decided, prefixes, each, known))
     own = known.by_port(ports[1 - likely])

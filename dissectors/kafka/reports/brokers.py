@@ -113,14 +113,14 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_answer(self, event: MessageEvent) -> None:
         """Measures how long an answer took."""
-        asked = self.take_request(event)
+        sent = self.take_request(event)
         row = self.find_server(event)
         row.throttled_ns += number(event.values, "throttleTimeMs") * 1_000_000
         error = read_error(event.values)
         if error is not None:
             row.failures[error] += 1
-        if isinstance(asked, int) and event.operation not in ("Fetch", _WAITING):
-            took = max(event.time - asked, 0)
+        if isinstance(sent, int) and event.operation not in ("Fetch", _WAITING):
+            took = max(event.time - sent, 0)
             row.waited += took
             row.answers += 1
             if took > (row.slowest_ns or 0):
@@ -141,13 +141,13 @@ class BrokerReport(Report[BrokerRow]):
             controller.controller = "named"
             controller.note("controller", event)
 
-    def find_address(self, event: MessageEvent, told: str) -> str:
+    def find_address(self, event: MessageEvent, advertised: str) -> str:
         """The address by which a broker is known here: that of a connection with its port, where there is only one."""
-        port = told.rpartition(":")[2]
-        if told in self.rows:
-            return told
+        port = advertised.rpartition(":")[2]
+        if advertised in self.rows:
+            return advertised
         alike = [each for each in (row.address for row in self.rows.values()) if each.rpartition(":")[2] == port]
-        return alike[0] if len(alike) == 1 else told
+        return alike[0] if len(alike) == 1 else advertised
 
     # ---- the quorum of controllers, and brokers that speak to it
 
@@ -214,12 +214,12 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Handles the answer to a follower's Fetch: how far it is behind."""
-        asked = self.requests.get(event.partner)
-        if not isinstance(asked, tuple):
+        pending = self.requests.get(event.partner)
+        if not isinstance(pending, tuple):
             self.receive_answer(event)
             return
         self.take_request(event)
-        follower, offsets = asked
+        follower, offsets = pending
         for topic, partition, each in list_fetched(event):
             at, end = offsets.get((topic, partition)), number(each, "highWatermark", -1)
             if at is not None and at >= 0 and end >= 0:

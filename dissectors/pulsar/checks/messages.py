@@ -185,9 +185,9 @@ class SendReceipts(PulsarCheck):
         known.send(sequence, number(event.values, "highest_sequence_id"))
         self.await_answer(event, (sequence, known.before))
 
-    def receive_receipt(self, asked: tuple[int, int | None], event: MessageEvent) -> None:
+    def receive_receipt(self, pending: tuple[int, int | None], event: MessageEvent) -> None:
         """SEND_RECEIPT or SEND_ERROR: maybe of what was not stored."""
-        known, (sequence, before) = self.find_producer(event), asked
+        known, (sequence, before) = self.find_producer(event), pending
         known.answer(sequence)
         place = struct(event.values, "message_id")
         if all(number(place, each) == NO_NUMBER for each in ("ledgerId", "entryId")):

@@ -35,7 +35,7 @@ STORM, SHARE = 20, 10
 _BUSY = frozenset({2, 215})
 """SYSTEM_BUSY, FLOW_CONTROL."""
 
-_ASKED = (
+_REQUESTS = (
     "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2 PULL_MESSAGE "
     "LITE_PULL_MESSAGE POP_MESSAGE POP_LITE_MESSAGE CONSUMER_SEND_MSG_BACK ACK_MESSAGE BATCH_ACK_MESSAGE HEART_BEAT "
     "QUERY_MESSAGE"
@@ -44,11 +44,11 @@ _ASKED = (
 
 @make_slotted(frozen=False, eq=False)
 class _AnswerWindow(CountWindow):
-    """What a server answered since `begun`. is_said: whether that was too much already."""
+    """What a server answered since `begun`. is_reported: whether that was too much already."""
 
     busy: int = 0
     errors: Counter[str] = field(default_factory=Counter)
-    is_said: bool = False
+    is_reported: bool = False
 
 
 class BusyBrokers(RocketmqCheck):
@@ -69,14 +69,14 @@ class BusyBrokers(RocketmqCheck):
             return
         window.busy += 1
         window.errors[event.error[1]] += 1
-        if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_said:
-            window.is_said = True
+        if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_reported:
+            window.is_reported = True
             errors = ", ".join(f"{count} {name}" for name, count in window.errors.most_common())
             counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
-    on = subscribe_to(_ASKED, (Role.REQUEST,), receive_request) | subscribe_to(
-        _ASKED, ANSWERS, for_request(receive_answer)
+    on = subscribe_to(_REQUESTS, (Role.REQUEST,), receive_request) | subscribe_to(
+        _REQUESTS, ANSWERS, for_request(receive_answer)
     )
 
 
@@ -97,8 +97,8 @@ class MasterChanges(RocketmqCheck):
 
     def receive_leader(self, _: str, event: MessageEvent) -> None:
         """The leader of the controllers."""
-        said = read_header(event.values)
-        group, address = text(said, "group") or "", text(said, "controllerLeaderAddress")
+        header = read_header(event.values)
+        group, address = text(header, "group") or "", text(header, "controllerLeaderAddress")
         if event.error is not None or address is None:
             return
         before = self.leaders.get(group)
@@ -108,12 +108,12 @@ class MasterChanges(RocketmqCheck):
 
     def receive_master(self, broker: str, event: MessageEvent) -> None:
         """The master of a broker."""
-        said = read_header(event.values)
-        address, epoch = text(said, "masterAddress"), number(said, "masterEpoch", -1)
+        header = read_header(event.values)
+        address, epoch = text(header, "masterAddress"), number(header, "masterEpoch", -1)
         before = self.masters.get(broker)
         if event.error is not None or not broker or address is None or epoch < 0 or (before and epoch <= before[0]):
             return
-        master = f"{address}, broker id {said.get('masterBrokerId')}"
+        master = f"{address}, broker id {header.get('masterBrokerId')}"
         if before and before[1] != master:
             self.find("master", broker=broker, now=master, epoch=epoch, before=before[1])
         self.masters[broker] = epoch, master
@@ -162,8 +162,8 @@ class MissingRoutes(RocketmqCheck):
 
     def receive_register(self, event: MessageEvent) -> None:
         """Notes which broker sends a REGISTER_BROKER request, and awaits its answer."""
-        said = read_header(event.values)
-        name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
+        header = read_header(event.values)
+        name, address = text(header, "brokerName") or "a broker", text(header, "brokerAddr") or event.client
         self.await_answer(event, f"{name} at {address}")
 
     def receive_unregister(self, event: MessageEvent) -> None:
@@ -176,13 +176,13 @@ class MissingRoutes(RocketmqCheck):
 
     def receive_route(self, topic: str, event: MessageEvent) -> None:
         """The answer to a client."""
-        asked, known = (event.client, event.server, topic), self.known.find(topic)
+        window_key, known = (event.client, event.server, topic), self.known.find(topic)
         if event.error is None:
-            self.missing.pop(asked)
+            self.missing.pop(window_key)
             if len(known) < _SERVERS or event.server in known:
                 known[event.server] = event.time
         elif event.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
-            repeats = self.missing.find_at(asked, event.time)
+            repeats = self.missing.find_at(window_key, event.time)
             if repeats.add(TIMES):
                 took = event.time - repeats.begun
                 self.find("missing", client=event.client, count=repeats.count, took=took, topic=topic)
