@@ -370,12 +370,15 @@ class Engine:
 
         found = []
         for work, count in taken:
-            if work.connection.tls is not None:
-                work.decrypted = decrypt_run(block, work, count, self.store, self.secrets)
-                if work.decrypted is None:
-                    continue
-                count = work.decrypted.packets
-            found.append((work, count))
+            layer = work.connection.tls
+            if layer is None:
+                found.append((work, count))
+            elif self.secrets is not None:
+                packets = work.packets[work.at :][: min(count, work.reach)]
+                run = decrypt_run(block, packets, work.repeats, layer, self.store, self.secrets)
+                if run is not None:
+                    work.start_run(run, len(packets))
+                    found.append((work, run.packets))
         return found
 
     def _run_fast_path(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:

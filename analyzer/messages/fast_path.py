@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
 
+FEWEST_PACKETS = 64
+"""Packets of a TLS connection that are decrypted at once, behind a run that ended early."""
+
 WORTH_A_LOOK = 16
 """Number of segments with another message below which they are read one by one."""
 
@@ -61,6 +64,12 @@ class ConnectionWork:
     def left(self) -> int:
         """Number of packets that are left."""
         return len(self.packets) - self.at
+
+    def start_run(self, run: DecryptedRun, tried: int) -> None:
+        """Takes the plaintext of the next packets, of which `tried` were to be decrypted."""
+        self.decrypted, self.reach = run, FEWEST_PACKETS if run.packets < tried else 4 * self.reach
+        if self.repeats is not None:
+            self.repeats = self.repeats[np.isin(self.repeats, self.packets[self.at :][: run.packets])]
 
 
 class Segments(NamedTuple):

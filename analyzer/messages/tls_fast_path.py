@@ -18,7 +18,6 @@ import numpy as np
 
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Ints, rank_in_runs
-from analyzer.messages.fast_path import ConnectionWork
 from analyzer.messages.tls_layer import TlsLayer
 from analyzer.tcp.reassembly import Piece
 from analyzer.tls.keys import Secrets
@@ -27,9 +26,6 @@ from analyzer.tls.records import HEADER, Span
 
 CHUNK = 1 << 18
 """Bytes of records that are opened together; they stay in the processor's cache."""
-
-FEWEST_PACKETS = 64
-"""Packets of a connection that are tried at once behind a run that ended early."""
 
 
 class RunStore(Protocol):
@@ -117,22 +113,21 @@ class DecryptedRun(NamedTuple):
 
 
 def decrypt_run(
-    block: PacketBlock, work: ConnectionWork, count: int, store: RunStore, secrets: Secrets | None
+    block: PacketBlock, packets: Ints, repeats: Ints | None, layer: TlsLayer, store: RunStore, secrets: Secrets
 ) -> DecryptedRun | None:
-    """Decrypts the next packets of a steady TLS connection, `count` at most; None if the slow path has to go on."""
-    layer = work.connection.tls
-    if layer is None or secrets is None or not layer.session.prepare(secrets):
+    """Decrypts the next packets of a steady TLS connection; None if the slow path has to take the first one.
+
+    packets: their places in the block (int64, n), all clean. repeats: those among them that bring nothing new.
+    """
+    if not layer.session.prepare(secrets):
         return None
-    count = min(count, work.reach)
-    packets = work.packets[work.at : work.at + count]
     filled = packets[block.length[packets] > 0]
-    if work.repeats is not None:
-        filled = filled[~np.isin(filled, work.repeats)]
+    if repeats is not None:
+        filled = filled[~np.isin(filled, repeats)]
     direction = block.direction[filled]
     wires = [_read_columns(block, filled[direction == side]) for side in (0, 1)]
     opened = [_open_side(layer, side, wire, store) for side, wire in enumerate(wires)]
-    unusual = [each.unusual for each in opened if each.unusual >= 0]
-    work.reach = max(work.reach * 4, FEWEST_PACKETS) if not unusual else FEWEST_PACKETS
+    count, unusual = len(packets), [each.unusual for each in opened if each.unusual >= 0]
     if unusual:
         count = int(np.searchsorted(block.number[packets], min(unusual)))
         if not count:
@@ -141,8 +136,6 @@ def decrypt_run(
             wires[side] = wire.take(int(np.searchsorted(wire.packet, min(unusual))))
             done = int(np.searchsorted(opened[side].closing, len(wires[side].at)))
             opened[side] = opened[side].take(done)
-    if work.repeats is not None:
-        work.repeats = work.repeats[np.isin(work.repeats, packets[:count])]
     first, second = (_divide(layer, side, wires[side], opened[side], store) for side in (0, 1))
     return DecryptedRun(count, (first, second))
 
