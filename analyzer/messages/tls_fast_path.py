@@ -180,7 +180,7 @@ def _cut_into_chunks(length: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords, store: RunStore) -> DecryptedSide:
-    """Divides plaintext by the packets that carried it, as session.divide_plaintext does."""
+    """Divides plaintext by the packets that carried it, as half_session.divide_plaintext does."""
     reader, parameters = layer.session.halves[side].reader, layer.session.parameters
     assert parameters is not None
     old = np.array([span[:3] for span in reader.spans], np.int64).reshape(-1, 3).T
@@ -189,9 +189,9 @@ def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords
     )
     line_end = np.cumsum(spans_length)
     line = line_end - spans_length
-    held = opened.length > 0
-    length, closing = opened.length[held], opened.closing[held] + len(reader.spans)
-    begin = np.concatenate(([0], opened.end[:-1]))[held] + HEADER + parameters.suite.explicit_nonce
+    filled = opened.length > 0
+    length, closing = opened.length[filled], opened.closing[filled] + len(reader.spans)
+    begin = np.concatenate(([0], opened.end[:-1]))[filled] + HEADER + parameters.suite.explicit_nonce
     first = np.searchsorted(line_end, begin, "right")
     last = np.where(length > 1, np.searchsorted(line_end, begin + length - 2, "right"), first - 1)
     count = last - first + 1 + (last != closing)  # the last byte belongs to the packet that completes the record
@@ -204,7 +204,7 @@ def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords
     stop = np.append(place[1:], 0)
     stop[final] = length
     plain = PlainSegments(
-        np.repeat(opened.at[held], count) + place,
+        np.repeat(opened.at[filled], count) + place,
         stop - place,
         packet[index],
         time[index],
