@@ -45,8 +45,8 @@ class TlsStore(Protocol):
 class TlsLayer:
     """The state of one TLS connection. `is_open`: data was decrypted. preamble: bytes before TLS, by side.
 
-    offsets: of the next byte of plaintext by side. waiting: bytes that have come while it was not open. began: time of the
-    first piece. version: of the secrets with which the session was tried.
+    offsets: of the next byte of plaintext by side. waiting: bytes that have come while it was not open. began: time of
+    the first piece. version: of the secrets with which the session was tried.
     """
 
     preamble: list[int]
