@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from os import PathLike, fspath
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -13,15 +14,29 @@ from analyzer.columns.arrays import Ints
 from analyzer.jobs import choose_jobs
 from analyzer.query.selection import Selection
 from analyzer.session import Session
-from wireanalyze.errors import UsageError, translate_errors
+from wireanalyze.errors import UsageError, require_extra, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, Sources, list_files, make_key_ring, read_rules
 from wireanalyze.message import Message, Owner, Window, iterate_messages
 from wireanalyze.rows import Rows
 
 if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
     from analyzer.query.filter import Filter
 
 FIELDS_OF_FINDINGS = ("severity", "code", "text", "number", "stream", "error")
+
+
+class TableOptions(TypedDict, total=False):
+    """The arguments of Capture.to_arrow() behind the filter."""
+
+    columns: str | Sequence[str] | None
+    sort: str | Sequence[str]
+    head: int | None
+    tail: int | None
 
 
 def open(
@@ -129,6 +144,79 @@ class Capture:
         if not 1 <= number <= len(self):
             raise IndexError(f"There is no message {number}. The input has {len(self)} messages, counted from 1.")
         return Message(Window(self._owner, np.array([number - 1])), 0)
+
+    def to_arrow(
+        self,
+        filter: str | None = None,
+        *,
+        columns: str | Sequence[str] | None = None,
+        sort: str | Sequence[str] = (),
+        head: int | None = None,
+        tail: int | None = None,
+    ) -> pyarrow.Table:
+        """Returns messages as a pyarrow Table, a row for each.
+
+        Times are timestamp[ns, UTC], latencies duration[ns], names and addresses dictionaries; a field that a message
+        can have several times is a list. Secrets are null.
+
+        Args:
+            filter: a display filter, as after -Y.
+            columns: keys and fields, such as `["time", "source_ip", "kafka.topic"]`; None: all keys that need no body.
+                `error` and `findings` are structures, `fields` is the body as JSON.
+            sort: keys or fields to sort by, as in messages().
+            head: only the first so many of the selected ones.
+            tail: only the last so many of them, after head.
+
+        Raises FilterError, UsageError for an unknown column, and MissingExtra.
+
+        >>> with open("captures/kafka.pcap") as capture:
+        ...     table = capture.to_arrow("kafka.Produce", columns=["time", "client", "kafka.topic", "latency"])
+        >>> [str(table.schema.field(name).type) for name in ("time", "kafka.topic", "latency")]
+        ['timestamp[ns, tz=UTC]', 'list<item: string>', 'duration[ns]']
+        """
+        require_extra("parquet", "An Arrow table")
+        from wireanalyze import arrow
+
+        chosen = arrow.choose_columns(arrow.DEFAULT if columns is None else split_names(columns))
+        rows = np.concatenate([np.zeros(0, np.int64), *self._select_rows(filter, sort, head, tail)])
+        self._owner.open_session()
+        return arrow.build_table(self._owner.reader, rows, chosen)
+
+    def to_pandas(self, filter: str | None = None, **options: Unpack[TableOptions]) -> pandas.DataFrame:
+        """Returns the same as a pandas DataFrame; the arguments are those of to_arrow()."""
+        require_extra("pandas", "A pandas DataFrame")
+        return self.to_arrow(filter, **options).to_pandas()
+
+    def to_polars(self, filter: str | None = None, **options: Unpack[TableOptions]) -> polars.DataFrame:
+        """Returns the same as a polars DataFrame; the arguments are those of to_arrow()."""
+        require_extra("polars", "A polars DataFrame")
+        import polars
+
+        found = polars.from_arrow(self.to_arrow(filter, **options))
+        assert isinstance(found, polars.DataFrame)
+        return found
+
+    def to_parquet(self, path: str | PathLike[str], filter: str | None = None, **options: Unpack[TableOptions]) -> int:
+        """Writes the same as a Parquet file, and returns the number of its rows; see to_arrow()."""
+        table = self.to_arrow(filter, **options)
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(table, fspath(path), compression="zstd")
+        return int(table.num_rows)
+
+    def register(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        name: str = "messages",
+        filter: str | None = None,
+        **options: Unpack[TableOptions],
+    ) -> None:
+        """Registers the same as a view of a DuckDB connection: `connection.sql("from messages")`; see to_arrow()."""
+        connection.register(name, self.to_arrow(filter, **options))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Gives all messages to whatever reads Arrow: `polars.DataFrame(capture)`, `duckdb.sql("from capture")`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def stats(
         self,

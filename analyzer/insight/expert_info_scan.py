@@ -119,7 +119,7 @@ class ExpertInfoScan:
             yield About(row, dissector, context, error, findings, each)
 
     def _scan_group(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        findings = [[int(each.severity), each.code, each.text] for each in body.findings]
+        findings = [[int(each.severity), each.code, each.text, each.advice] for each in body.findings]
         error = None if body.error is None else list(body.error)
         paths = self._watched(dissector, context)
         seen = _select_fields(body.values, paths) if paths else None
@@ -153,7 +153,7 @@ _BodyFindings = tuple[tuple[int, str] | None, tuple[Finding, ...]]
 
 def _read_bodies(text: bytes) -> _BodyFindings:
     error, findings = orjson.loads(text)
-    findings_read = tuple(Finding(Severity(severity), code, texts) for severity, code, texts in findings)
+    findings_read = tuple(Finding(Severity(grade), code, text, advice=advice) for grade, code, text, advice in findings)
     return None if error is None else (error[0], error[1]), findings_read
 
 

@@ -38,7 +38,7 @@ _BOTH = 0b11
 
 
 def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
-    """Findings with the stream that each is about."""
+    """Yields findings about the network, each with its stream."""
     streams = session.engine.streams
     numbers = np.arange(len(streams), dtype=np.int64)
     if not len(numbers):
@@ -95,7 +95,7 @@ def _was_time(session: Analysis) -> Bools:
 
 
 def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
-    """One finding for each server: a note if it only had not begun to listen."""
+    """One finding for each attempt, the same for all at a server: a note if it only had not begun to listen."""
     begin = session.engine.streams.column("begin")
     servers: dict[str, list[int]] = {}
     for stream in np.flatnonzero(which).tolist():
@@ -112,7 +112,8 @@ def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iter
         begins = any(time > last for time in others) and not any(time < first for time in others)
         text += "; later it accepted connections" if begins else ""
         severity = Severity.NOTE if begins else Severity.WARNING
-        yield tried[0], Finding(severity, code, text, subject=server)
+        finding = Finding(severity, code, text, subject=server)
+        yield from ((stream, finding) for stream in tried)
 
 
 def _find_opened(session: Analysis) -> Ints:

@@ -54,6 +54,7 @@ class Kafka(Dissector):
     reports = lazy("dissectors.kafka.reports:reports")
     checks = lazy("dissectors.kafka.checks:checks")
     triage = lazy("dissectors.kafka.checks:triage")
+    describe_error = lazy("dissectors.kafka.error_details:describe_error")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""

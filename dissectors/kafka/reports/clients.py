@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MessageEvent, subscribe
 from dissectors.kafka.releases import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.client_software import ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
+from dissectors.kafka.sasl.tokens import read_user
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, ReportType, UnknownChoice, column
 from dissectors.slotted import field, make_slotted
@@ -37,12 +38,14 @@ class ClientRow(OpenRow):
     host: str | None = column("text", "the address that it speaks from")
     software: str | None = column("text", "its client library and version, where it tells")
     mechanism: str | None = column("text", "the SASL mechanism that it asks for")
+    users: list[str] = column("texts", "the users that it logs in as by SASL", of=lambda row: list(row.logins))
     connections: int = column("number", "connections", of=lambda row: len(row.streams))
     requests: int = column("number", "requests", of=lambda row: row.counts.total())
     negotiates: str = column("text", "yes where it asks brokers what they take", "no")
     apis: list[str] = column("texts", "APIs with the versions that it uses", of=lambda row: list(row.format_apis()))
     streams: dict[int, None] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    logins: dict[str, None] = field(default_factory=dict)
     used: dict[str, VersionRange] = field(default_factory=dict)
     offered: dict[str, int] = field(default_factory=dict)
 
@@ -110,6 +113,8 @@ class ClientReport(Report[ClientRow]):
         """By connection, client id and kind of request."""
         self.offers: BoundedTable[str, Mapping[str, int]] = BoundedTable()
         """By server the greatest version that it takes of each API."""
+        self.names: BoundedTable[int, str | None] = BoundedTable()
+        """By connection the client id of its SaslHandshake."""
 
     def receive_request(self, event: MessageEvent) -> None:
         """Notes for a request of any API which version of it the client uses."""
@@ -156,12 +161,28 @@ class ClientReport(Report[ClientRow]):
         row = self.rows.get((event.client_name, host_of(event.client)))
         if row is not None:
             row.mechanism = text(event.values, "mechanism") or row.mechanism
+            self.names[event.stream] = event.client_name
+
+    def receive_token(self, event: MessageEvent) -> None:
+        """Notes the user that a SASL token logs in; tokens behind SaslHandshake version 0 have no client id."""
+        user = read_user(event.values, event.context)
+        name = event.client_name or self.names.get(event.stream)
+        row = self.rows.get((name, host_of(event.client)))
+        if user is not None and row is not None and len(row.logins) < self.limit:
+            row.logins[user] = None
+
+    def authenticate(self, event: MessageEvent) -> None:
+        """Notes a SaslAuthenticate request, and who logs in."""
+        self.receive_request(event)
+        self.receive_token(event)
 
     on = (
         subscribe_to(" ".join(api_keys()), REQUESTS, receive_request)
         | subscribe_to("ApiVersions", REQUESTS, receive_versions, "clientSoftwareName", "clientSoftwareVersion")
         | subscribe_to("ApiVersions", ANSWERS, answer_versions, "apiKeys")
         | subscribe_to("SaslHandshake", REQUESTS, receive_mechanism, "mechanism")
+        | subscribe_to("SaslAuthenticate", REQUESTS, authenticate, "authBytes")
+        | subscribe([(KAFKA, None, Role.RAW)], receive_token, [("payload",)])
     )
 
     @classmethod

@@ -16,7 +16,7 @@ import re
 from binascii import Error, a2b_base64
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dissectors.field import FieldSpec, Label
 from dissectors.kafka.sasl.scram import gs2_header
@@ -79,8 +79,11 @@ def client_bearer(data: bytes) -> Token | None:
         start, begin = at, at + (1 if pairs else 2)  # the comma that ends the header goes with the first pair
         at = begin + len(piece)
         pairs.append(_pair(data, name, start, at - len(value), at))
-    words = (*user_words("for", identity.value), *_words(pairs))
-    return Token(BEARER, words, (struct("gs2Header", (flag, identity)), *pairs, mark("end", data, at, len(data))))
+    claims = _read_claims(pairs)
+    words = (*user_words("for", identity.value), *_words(claims))
+    parts = (struct("gs2Header", (flag, identity)), *pairs, mark("end", data, at, len(data)))
+    subject = claims.get("sub")
+    return Token(BEARER, words, parts, subject if isinstance(subject, str) else None)
 
 
 def server_bearer(data: bytes) -> Token | None:
@@ -143,14 +146,19 @@ def _decode_object(name: str, data: bytes, start: int, stop: int, known: KnownMe
     return ValuePart(spec, value, start, stop, 1, decoded=DecodedPart(f"JWT {name}", content, parts))
 
 
-def _words(pairs: list[ValuePart]) -> Iterator[str]:
-    """Who it is for and until when, as its claims say."""
+def _read_claims(pairs: list[ValuePart]) -> Mapping[str, Any]:
+    """The claims of the JSON Web Token in a message; none where it has no such token."""
     for part in _flatten_parts(pairs):
         if part.spec.name == "claims" and part.decoded is not None:
-            values = values_of(part.decoded.parts)
-            yield from user_words("subject", values.get("sub"))
-            yield from user_words("from", values.get("iss"))
-            yield from user_words("expires", _seconds(values.get("exp")))
+            return values_of(part.decoded.parts)
+    return {}
+
+
+def _words(claims: Mapping[str, Any]) -> Iterator[str]:
+    """Who a token is for and until when, as its claims say."""
+    yield from user_words("subject", claims.get("sub"))
+    yield from user_words("from", claims.get("iss"))
+    yield from user_words("expires", _seconds(claims.get("exp")))
 
 
 def _flatten_parts(parts: list[ValuePart]) -> Iterator[ValuePart]:

@@ -14,6 +14,7 @@ only what is above the highest sequence id of that producer's name, and gives an
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from dissectors.correlator import (
     SECOND,
@@ -101,7 +102,8 @@ class MessageRedelivery(PulsarCheck):
             self.find("poison", who=who, place=f"{place[0]}:{place[1]}", times=times)
         if window.again >= STORM and 2 * window.again >= window.count and not window.stormy:
             window.stormy = True
-            counts = {"again": window.again, "all": window.count, "different": sum(window.places.values())}
+            counts: dict[str, Any] = {"again": window.again, "all": window.count}
+            counts["different"] = sum(window.places.values())
             self.find("storm", who=who, took=event.time - window.begun, **counts)
 
     on = (

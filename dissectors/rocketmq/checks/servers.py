@@ -18,6 +18,7 @@ drops a broker that has not registered for heartbeatTimeoutMillis, two minutes b
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
@@ -25,6 +26,7 @@ from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
+from dissectors.wire.times import lasting
 
 WINDOW = 60 * SECOND
 """Nanoseconds that are looked at together."""
@@ -72,7 +74,7 @@ class BusyBrokers(RocketmqCheck):
         if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_reported:
             window.is_reported = True
             errors = ", ".join(f"{count} {name}" for name, count in window.errors.most_common())
-            counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
+            counts: dict[str, Any] = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
     on = subscribe_to(_REQUESTS, (Role.REQUEST,), receive_request) | subscribe_to(
@@ -90,6 +92,14 @@ class MasterChanges(RocketmqCheck):
         self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
         """By name of a broker its master's epoch, and what it is called."""
         self.leaders: BoundedTable[str, str] = BoundedTable()
+        self.heartbeats: BoundedTable[str, int] = BoundedTable()
+        """By address of a broker when it sent its last heartbeat."""
+
+    def receive_heartbeat(self, event: MessageEvent) -> None:
+        """Notes that a broker is alive."""
+        address = text(read_header(event.values), "brokerAddr")
+        if address is not None:
+            self.heartbeats[address] = event.time
 
     def receive_question(self, event: MessageEvent) -> None:
         """Notes a request, which may name a broker."""
@@ -115,11 +125,15 @@ class MasterChanges(RocketmqCheck):
             return
         master = f"{address}, broker id {header.get('masterBrokerId')}"
         if before and before[1] != master:
-            self.find("master", broker=broker, now=master, epoch=epoch, before=before[1])
+            beat = self.heartbeats.get(before[1].partition(",")[0])
+            silent = "" if beat is None else f", whose last heartbeat was {lasting(event.time - beat)} before"
+            about = f"broker {broker}"
+            self.find("master", about=about, broker=broker, now=master, epoch=epoch, before=before[1], silent=silent)
         self.masters[broker] = epoch, master
 
     on = (
         subscribe_to(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | subscribe_to("BROKER_HEARTBEAT", ASKS, receive_heartbeat, "brokerAddr")
         | subscribe_to(
             *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
         )
@@ -193,13 +207,15 @@ class MissingRoutes(RocketmqCheck):
     def receive_registered(self, broker: str, event: MessageEvent) -> None:
         """Handles the answer to REGISTER_BROKER; a server that does not know the request is no name server."""
         if event.error is not None and event.error[0] != NOT_SUPPORTED:
-            self.find("refused", broker=broker, error=event.error[1])
+            why = text(event.values, "remark")
+            error = event.error[1] if why is None else f"{event.error[1]}, {why[:200]}"
+            self.find("refused", about=f"broker {broker}", broker=broker, error=error)
 
     on = (
         subscribe_to(_ASK, (Role.REQUEST,), receive_question, "topic")
         | subscribe_to(_ASK, ANSWERS, for_request(receive_route))
         | subscribe_to(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
-        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered))
+        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered), ("remark",))
         | subscribe_to(_UNREGISTER, ASKS, receive_unregister)
         | subscribe_to(_DELETE, (Role.REQUEST,), receive_delete, "topic")
     )
