@@ -105,14 +105,23 @@ class Connection:
         """
         return (
             self.fin == NO_FIN
-            and self.tls is None
+            and (self.tls is None or self.tls.is_steady)
             and not self.early[0]
             and not self.early[1]
             and self.framers is not None
             and self.dissector is not None
             and (self._in_step(0, self.framers[0]) or self.is_deaf_to(0))
             and (self._in_step(1, self.framers[1]) or self.is_deaf_to(1))
+            and (self.tls is None or all(self._is_ascending(self.tls, side) for side in (0, 1)))
         )
+
+    def _is_ascending(self, layer: TlsLayer, side: int) -> bool:
+        """Returns whether the bytes of an incomplete record came behind those of all messages before it."""
+        spans = layer.session.halves[side].reader.spans
+        if not spans or self.framers is None:
+            return True
+        latest = max((piece.packet for piece in self.framers[side].pieces), default=0)
+        return spans[0].packet >= max(latest, self.latest[side][0])
 
     def _in_step(self, side: int, framer: StreamFramer) -> bool:
         return self.halves[side].in_order and framer.settled
