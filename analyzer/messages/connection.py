@@ -71,7 +71,7 @@ class EarlyPiece(NamedTuple):
 class Connection:
     """Holds the state of a connection.
 
-    rule: what the user says about this connection. heard: the sides of which packets have come. alone: whether the
+    rule: what the user says about this connection. has_sent: the sides of which packets have come. alone: whether the
     capture has one direction only, so that nothing waits for what it acknowledges of the other one. tls: while keys may
     decrypt the connection. tls_facts: what is known of a TLS connection that was given up, which is not tried again.
     """
@@ -92,7 +92,7 @@ class Connection:
     early: tuple[deque[EarlyPiece], deque[EarlyPiece]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
-    heard: list[bool] = field(default_factory=lambda: [False, False])
+    has_sent: list[bool] = field(default_factory=lambda: [False, False])
     alone: bool = False
     tls: TlsLayer | None = None
     tls_facts: TlsFacts | None = None
@@ -128,7 +128,7 @@ class Connection:
 
     def is_deaf_to(self, side: int) -> bool:
         """Returns whether no packet of this side has come, and nothing waits for what it may have sent."""
-        return not self.heard[side] and (self.alone or self.halves[side].base is None)
+        return not self.has_sent[side] and (self.alone or self.halves[side].base is None)
 
     @property
     def is_finished(self) -> bool:

@@ -433,7 +433,7 @@ class Engine:
         client, marks = self.rows.column("client"), self.rows.column("marks")
         unnamed = (client[request] == NULL) & (client[answer] != NULL)
         client[request[unnamed]] = client[answer[unnamed]]
-        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
+        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_NAMED_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self.serial_rows)
