@@ -1,10 +1,10 @@
 """All dissectors through one door: built-in ones, and plug-ins that an installed package offers.
 
-Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points
-(group `wireanalyze.dissectors`). Nothing is imported before it is asked for, and looking for plug-ins means looking at
-every installed package, so a lookup of a built-in name does not; and Python's own machinery for it, which costs more
-than the rest of a start, is asked only where a file of entry points names the group. A plug-in that can't be loaded
-costs one sentence in problems(), never the rest of the program.
+Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points (group
+`wireanalyze.dissectors`). A program may also register a class. Nothing is imported before it is asked for, and looking
+for plug-ins means looking at every installed package, so a lookup of a built-in name does not; and Python's own
+machinery for it, which costs more than the rest of a start, is asked only where a file of entry points names the group.
+A plug-in that can't be loaded costs one sentence in problems(), never the rest of the program.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ UNDECODED = frozenset({"none", "raw"})
 
 _T = TypeVar("_T")
 _FORGET: list[Callable[[], None]] = []
+_REGISTERED: dict[str, Dissector] = {}
 
 
 class _Plugins(NamedTuple):
@@ -104,6 +105,20 @@ def cache_by_plugins(ask: Callable[[], _T]) -> Callable[[], _T]:
 def problems() -> tuple[str, ...]:
     """Returns one sentence for each installed plug-in that cannot be used."""
     return _plugins().problems
+
+
+def register(dissector: Dissector | type[Dissector]) -> Dissector:
+    """Adds a dissector to those of this process, beside installed plug-ins; what is opened from now on knows it.
+
+    Raises TypeError for what is no dissector, and for a name that another one has.
+    """
+    name = getattr(dissector, "name", "")
+    made = _make_dissector(name, dissector)
+    if name in names():
+        raise TypeError(f"the name {name} is already taken")
+    _REGISTERED[name] = made
+    forget_plugins()
+    return made
 
 
 def forget_plugins() -> None:
@@ -159,7 +174,7 @@ def _load_built_in(name: str) -> Dissector:
 
 @cache
 def _plugins() -> _Plugins:
-    found: dict[str, Dissector] = {}
+    found = dict(_REGISTERED)
     wrong: list[str] = []
     for name, target, package in _entry_points():
         try:

@@ -23,6 +23,7 @@ from wireanalyze.decoding import decode, decode_all
 from wireanalyze.errors import CaptureError, DecodeError, FilterError, MissingExtra, UsageError, WireanalyzeError
 from wireanalyze.live import sniff
 from wireanalyze.message import DecodedMessage, Message, ReportedError
+from wireanalyze.protocols import register
 from wireanalyze.rows import Rows
 
 __all__ = [
@@ -46,5 +47,6 @@ __all__ = [
     "decode",
     "decode_all",
     "open",
+    "register",
     "sniff",
 ]

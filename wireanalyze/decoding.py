@@ -48,7 +48,7 @@ def decode_all(
     if not content:
         raise DecodeError("The input is empty. It must contain hex, or the bytes of a message.")
     with translate_errors(DecodeError):
-        dissector, doubt = choose_dissector(content, protocol, response_told=False)
+        dissector, doubt = choose_dissector(content, protocol, is_response=False)
     cut = pasted.cut_messages(content, dissector, request)
     found = pasted.pair_pasted(dissector, cut) if pair else pasted.decode_by_looks(dissector, cut, request)
     return [DecodedMessage(dissector, piece, uncertain=doubt is not None) for piece in found]

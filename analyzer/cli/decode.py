@@ -72,7 +72,7 @@ def command(
         alone, missing = ("--version", "--response --api NAME") if api is None else ("--api", "--response")
         raise UserError(f"{alone} is about the request of a response. Give {missing}, too.")
     data = read_input(hex_)
-    dissector, doubt = choose_dissector(data, protocol, response_told=api is not None)
+    dissector, doubt = choose_dissector(data, protocol, is_response=api is not None)
     for problem in () if protocol is not None else registry.problems():
         click.echo(sentence(problem), err=True)
     messages = pasted.cut_messages(data, dissector, True if is_request else False if is_response else None)

@@ -29,13 +29,13 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
     None where there is an option, a file or a colour, or anything to print on stderr. colours: stdout is a terminal.
     """
     command, *words = arguments
-    if command != "decode" or not words or colours or any(name in environment for name in _ASKING):
+    if command != "decode" or not words or colours or any(name in environment for name in _NEEDS_CLICK):
         return None
     if any(word.startswith(("-", "@")) for word in words):
         return None
     try:
         data = read_input(tuple(words))
-        dissector, doubt = choose_dissector(data, None, response_told=False)
+        dissector, doubt = choose_dissector(data, None, is_response=False)
         if doubt is not None or registry.problems():
             return None
         found = pasted.decode_by_looks(dissector, pasted.cut_messages(data, dissector), None)
@@ -48,7 +48,7 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
 _CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
 """How pcap and pcapng begin."""
 
-_ASKING = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
+_NEEDS_CLICK = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
 """Variables that ask for something else than the output."""
 
 

@@ -34,7 +34,7 @@ from dissectors.api import Dissector
 from dissectors.finding import ERROR_EXPLAINING, Finding, Severity
 from dissectors.triage import PLAIN_ERROR, ErrorMeaning, Triage
 
-ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
+ERROR_ANSWER, PACKETS_DROPPED = "error-answer", "packets-not-kept"
 
 
 class LocatedFinding(NamedTuple):
@@ -135,25 +135,25 @@ def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], 
     checked: Collection[str] = () if triage is None else triage.by_checks
     meaning = None if about.error is None else _weigh_error(session, about, triage)
     severity = None if meaning is None else meaning.error_class.severity
-    told = severity is None
+    is_reported = severity is None
     for each in (*(each for each in about.findings if each.code not in checked), *shown):
         if each.code == "unanswered" and _is_pending(session, about.row, end):
             continue
         if about.error is None or each.code not in ERROR_EXPLAINING:
             yield LocatedFinding(about.row, each)
             continue
-        told = True
+        is_reported = True
         harmless = severity is None or each.severity == Severity.NOTE
         graver = each if harmless else replace(each, severity=max(severity or each.severity, each.severity))
         yield LocatedFinding(about.row, graver, None, about.error[1])
-    if about.error is not None and meaning is not None and severity is not None and not told:
+    if about.error is not None and meaning is not None and severity is not None and not is_reported:
         operation = session.engine.names.text(session.rows.cell("operation", about.row))
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         finding = Finding(severity, ERROR_ANSWER, text, advice=meaning.advice)
         yield LocatedFinding(about.row, finding, None, about.error[1])
 
 
-GRACE, HELD_GRACE = 1_000_000_000, 35_000_000_000
+GRACE, LONG_POLL_GRACE = 1_000_000_000, 35_000_000_000
 """ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
 
 
@@ -165,11 +165,11 @@ def _is_pending(session: Analysis, row: int, end: int) -> bool:
     rows, streams = session.rows, session.engine.streams
     stream = rows.cell("stream", row)
     dissector, closer = session.engine.dissector(rows.cell("protocol", row)), streams.cell("closer", stream)
-    held = dissector is not None and rows.cell("code", row) in dissector.long_polls
+    is_long_poll = dissector is not None and rows.cell("code", row) in dissector.long_polls
     if closer != UNKNOWN_SIDE:
-        return held and closer == rows.cell("side", row)
+        return is_long_poll and closer == rows.cell("side", row)
     left = end - int(rows.cell("time", row))
-    return left <= (HELD_GRACE if held else GRACE)
+    return left <= (LONG_POLL_GRACE if is_long_poll else GRACE)
 
 
 def load_triage(dissector: Dissector) -> Triage | None:
@@ -194,4 +194,4 @@ def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
             where = f"{info.path}, interface {info.interfaces[place].name or place}"
             lost = f"{counters.dropped:,} packets were dropped while it was captured"
             text = f"{where}: {lost}, so gaps are no loss on the wire"
-            yield Finding(Severity.WARNING, NOT_KEPT, text)
+            yield Finding(Severity.WARNING, PACKETS_DROPPED, text)

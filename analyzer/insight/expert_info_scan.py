@@ -84,7 +84,7 @@ class ExpertInfoScan:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = RowReader(session, hindsight=True)
-        self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
+        self._decoder = TemplateDecoder(self._reader, self._scan_group, needs_requests=False)
 
     def scan_rows(self, rows: Ints) -> ScannedRows:
         """Decodes rows, and collects the expert info and errors in them."""
@@ -131,9 +131,9 @@ class ExpertInfoScan:
     def _scan_single(self, rows: Ints, places: Ints) -> Iterator[_ScannedRow]:
         session, count = self._session, 0
         for part in split_rows(session, rows[places]):
-            remarks = self._reader.flag_findings(part).tolist()
+            finding_flags = self._reader.flag_findings(part).tolist()
             for place, row, bits, (dissector, message, context) in zip(
-                places[count:].tolist(), part.tolist(), remarks, read_undecoded(session, part), strict=False
+                places[count:].tolist(), part.tolist(), finding_flags, read_undecoded(session, part), strict=False
             ):
                 body = (
                     raw.make_raw_body(session, row, message)

@@ -210,18 +210,18 @@ class ProblemTable:
             known = self._session.engine.known.dissectors
             self._by_port = {port: each for each in known for port in (*each.tls_ports, *each.ports)}
             ports, protocols = find_server_ports(self._session), self._session.engine.streams.column("protocol")
-            for spoken, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
+            for port, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
                 dissector = self._session.engine.dissector(protocol)
                 if dissector is not None:
-                    self._by_port[spoken] = dissector
+                    self._by_port[port] = dissector
         return self._by_port.get(port)
 
     def _name_operation(self, row: int) -> str:
         """The operation that was asked for; of a message that answers nothing, its own."""
         rows, names = self._session.rows, self._session.engine.names
         partner = int(rows.cell("partner", row))
-        asked = None if partner < 0 else names.text(rows.cell("operation", partner))
-        return asked or names.text(rows.cell("operation", row)) or "a message"
+        operation = None if partner < 0 else names.text(rows.cell("operation", partner))
+        return operation or names.text(rows.cell("operation", row)) or "a message"
 
 
 def sort_problems(problems: Iterable[Problem]) -> list[Problem]:

@@ -13,14 +13,14 @@ from dissectors.foreign import foreign
 from dissectors.slotted import replace
 
 
-def choose_dissector(data: bytes, protocol: str | None, response_told: bool) -> tuple[Dissector, str | None]:
+def choose_dissector(data: bytes, protocol: str | None, is_response: bool) -> tuple[Dissector, str | None]:
     """The dissector to use, and why it may be the wrong one."""
     if protocol is not None:
         try:
             return registry.by_name(protocol), None
         except KeyError as error:
             raise UserError(f"{error.args[0]}.") from None
-    found = pasted.recognise_any(data, response_told)
+    found = pasted.recognise_any(data, is_response)
     other = foreign(data)
     is_plugin = found.dissector.name not in registry.BUILT_IN  # who installs one for a foreign protocol wants it read
     if other is not None and not (found.fits and is_plugin):
