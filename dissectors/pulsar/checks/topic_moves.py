@@ -32,7 +32,7 @@ class _Member(NamedTuple):
     key: tuple[str, str, int, str]
 
 
-class _Closed(NamedTuple):
+class _ClosedMember(NamedTuple):
     """A member that the broker has closed, when, by which broker, and on which connection."""
 
     member: _Member
@@ -47,7 +47,7 @@ class TopicMoves(PulsarCheck):
     def _begin(self) -> None:
         self.producers: BoundedTable[NumberedKey, _Member] = BoundedTable()
         self.consumers: BoundedTable[NumberedKey, _Member] = BoundedTable()
-        self.closed: BoundedTable[tuple[str, str, int, str], _Closed] = BoundedTable()
+        self.closed: BoundedTable[tuple[str, str, int, str], _ClosedMember] = BoundedTable()
         self.sought: BoundedTable[tuple[str, str | None], int] = BoundedTable()
         """By topic and subscription when a SEEK was asked for."""
 
@@ -103,7 +103,7 @@ class TopicMoves(PulsarCheck):
             return
         sought = self.sought.get((member.topic, member.subscription))
         if member.subscription is None or sought is None or event.time - sought > _SEEKING:
-            self.closed[member.key] = _Closed(member, event.time, event.server, event.stream)
+            self.closed[member.key] = _ClosedMember(member, event.time, event.server, event.stream)
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Finds what clients had not got again when the connection ended on which it was closed."""
@@ -134,5 +134,5 @@ class TopicMoves(PulsarCheck):
     )
 
 
-def _describe(closed: _Closed) -> dict[str, str]:
+def _describe(closed: _ClosedMember) -> dict[str, str]:
     return {"server": closed.server, "who": closed.member.who, "topic": closed.member.topic}

@@ -40,7 +40,7 @@ class _Connection:
     closing: bool = False
 
 
-class _Issued(NamedTuple):
+class _IssuedSession(NamedTuple):
     """When a session was given, on which connection, and by which server."""
 
     time: int
@@ -56,7 +56,7 @@ class ClientCheck(Check):
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
-        self.issued: BoundedTable[int, _Issued] = BoundedTable(MOST_CONNECTIONS)
+        self.issued: BoundedTable[int, _IssuedSession] = BoundedTable(MOST_CONNECTIONS)
         """By session where it was last issued."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -95,7 +95,7 @@ class ClientCheck(Check):
             self.refuse(asked if isinstance(asked, int) else 0, event)
         elif known is not None:
             known.timeout, known.session = timeout * _MS, session
-            self.issued[session] = _Issued(event.time, event.stream, event.server)
+            self.issued[session] = _IssuedSession(event.time, event.stream, event.server)
 
     def refuse(self, session: int, event: MessageEvent) -> None:
         """Finds why a server does not give a client the session that it asks for."""
