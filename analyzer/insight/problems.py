@@ -185,8 +185,8 @@ class ProblemTable:
         for row in problem.rows[:DESCRIBED]:
             partner = int(session.rows.cell("partner", row))
             if partner >= session.rows.first:
-                asked, answered = (decode_body(session, each).values for each in (partner, row))
-                text = defects.call_or_default(partial(describe, problem.error, asked, answered), None)
+                request, answer = (decode_body(session, each).values for each in (partner, row))
+                text = defects.call_or_default(partial(describe, problem.error, request, answer), None)
                 found |= {} if text is None else {text: None}
         more = " ..." if len(found) > _MOST_DETAILS else ""
         return "".join(f" {as_sentence(text)}" for text in list(found)[:_MOST_DETAILS]) + more

@@ -131,8 +131,8 @@ class ProblemLines:
             row = known if known in problem.rows else problem.first
             if finding is not problem.examples[0].finding:
                 yield from self._wrap(INDENT, as_sentence(finding.text))
-            asked = self._find_request(problem, row)
-            for each in (asked, row):
+            request = self._find_request(problem, row)
+            for each in (request, row):
                 if each is not None and (message := self._describe(each)):
                     yield f"{INDENT}{each + 1}: {safe_text(message, LONGEST)}"
 

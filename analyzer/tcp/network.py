@@ -140,7 +140,7 @@ def find_metrics(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
     ]
     by_client, by_server = (take("resets", half) > 0 for half in (client, server))
     resetter = np.where(by_client & ~(by_server & _has_closed(table, streams, 1 - side)), 0, 1)
-    asked = take("opened", client) != NEVER
+    was_opened = take("opened", client) != NEVER
     return NetworkMetrics(
         _add(client_rtt, server_rtt),
         client_rtt,
@@ -151,8 +151,8 @@ def find_metrics(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
         both("zero_windows"),
         both("zero_window_time") + shut[0] + shut[1],
         np.where(by_client | by_server, resetter, UNKNOWN_SIDE),
-        asked & (take("opened", server) == NEVER) & by_server,
-        asked & (table.column("sides")[streams] == 1 << side) & (take("acked", server) == UNKNOWN),
+        was_opened & (take("opened", server) == NEVER) & by_server,
+        was_opened & (table.column("sides")[streams] == 1 << side) & (take("acked", server) == UNKNOWN),
     )
 
 

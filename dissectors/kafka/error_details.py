@@ -15,7 +15,7 @@ _MOST = 4
 """Partitions that are described."""
 
 
-def describe_error(error: str, asked: Mapping[str, Any], answered: Mapping[str, Any]) -> str | None:
+def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
     """Describes what was asked of the partitions that an answer refuses; None where there is nothing to tell."""
     lists = _LISTS.get(error)
     if lists is None:
@@ -23,16 +23,20 @@ def describe_error(error: str, asked: Mapping[str, Any], answered: Mapping[str, 
     requested, answers, describe = lists
     places = {
         (_name(topic), number(each, "index", number(each, "partition", -1))): each
-        for topic in structs(asked.get(requested[0]))
+        for topic in structs(request.get(requested[0]))
         for each in structs(topic.get(requested[1]))
     }
     refused = (
         (_name(topic), number(each, "index", number(each, "partitionIndex", -1)), each)
-        for topic in structs(answered.get(answers[0]))
+        for topic in structs(answer.get(answers[0]))
         for each in structs(topic.get(answers[1]))
         if read_error(each) == error
     )
-    found = [each for topic, index, told in refused for each in describe(places.get((topic, index), {}), index, told)]
+    found = [
+        each
+        for topic, index, partition in refused
+        for each in describe(places.get((topic, index), {}), index, partition)
+    ]
     return " ".join(found[:_MOST]) or None
 
 
@@ -41,17 +45,17 @@ def _name(topic: Mapping[str, Any]) -> str | None:
     return text(topic, "name") or text(topic, "topic") or text(topic, "topicId")
 
 
-def _describe_batches(asked: Mapping[str, Any], index: int, _: Mapping[str, Any]) -> Iterator[str]:
-    sizes = [_HEAD + number(each, "length") for each in structs(asked.get("records"))]
+def _describe_batches(request: Mapping[str, Any], index: int, _: Mapping[str, Any]) -> Iterator[str]:
+    sizes = [_HEAD + number(each, "length") for each in structs(request.get("records"))]
     if sizes:
         yield f"The batch for partition {index} has {max(sizes):,} bytes."
 
 
-def _describe_offset(asked: Mapping[str, Any], index: int, told: Mapping[str, Any]) -> Iterator[str]:
-    first, end = (number(told, name, -1) for name in ("logStartOffset", "highWatermark"))
+def _describe_offset(request: Mapping[str, Any], index: int, partition: Mapping[str, Any]) -> Iterator[str]:
+    first, end = (number(partition, name, -1) for name in ("logStartOffset", "highWatermark"))
     has = f", which has {first:,} to {end:,}" if 0 <= first <= end else ""
-    if "fetchOffset" in asked:
-        yield f"Offset {number(asked, 'fetchOffset'):,} was asked for in partition {index}{has}."
+    if "fetchOffset" in request:
+        yield f"Offset {number(request, 'fetchOffset'):,} was asked for in partition {index}{has}."
 
 
 _Describe = Callable[[Mapping[str, Any], int, Mapping[str, Any]], Iterator[str]]

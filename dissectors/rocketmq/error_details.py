@@ -8,19 +8,21 @@ from typing import Any
 from dissectors.values import number, struct, text
 
 
-def describe_error(error: str, asked: Mapping[str, Any], answered: Mapping[str, Any]) -> str | None:
+def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
     """Describes what was asked for; None where there is nothing to tell."""
-    header, fields = struct(asked, "header"), struct(asked, "extFields")
+    header, fields = struct(request, "header"), struct(request, "extFields")
     if error == "PULL_OFFSET_MOVED" and "queueOffset" in header:
-        told, group = struct(answered, "header"), text(header, "consumerGroup")
+        answer_header, group = struct(answer, "header"), text(header, "consumerGroup")
         queue = f"{text(header, 'topic')}[{number(header, 'queueId')}]"
         sentence = f"Group {group} asked for offset {number(header, 'queueOffset'):,} of {queue}"
-        if "maxOffset" in told:
-            sentence += f"; the queue has {number(told, 'minOffset'):,} to {number(told, 'maxOffset'):,}"
-        if "nextBeginOffset" in told:
-            sentence += f"; the client goes on at {number(told, 'nextBeginOffset'):,}"
+        if "maxOffset" in answer_header:
+            sentence += (
+                f"; the queue has {number(answer_header, 'minOffset'):,} to {number(answer_header, 'maxOffset'):,}"
+            )
+        if "nextBeginOffset" in answer_header:
+            sentence += f"; the client goes on at {number(answer_header, 'nextBeginOffset'):,}"
         return f"{sentence}."
-    remark = text(answered, "remark") or ""
+    remark = text(answer, "remark") or ""
     if error == "NO_PERMISSION" or "AclException" in remark:
         user = text(fields, "AccessKey")
         who = "The request names no access key" if user is None else f"The request has the access key {user}"

@@ -33,7 +33,7 @@ class _Member(NamedTuple):
 
 
 class _ClosedMember(NamedTuple):
-    """A member that the broker has closed, when, by which broker, and on which connection."""
+    """A member that a broker closed: when (ns since 1970), which broker and on which connection."""
 
     member: _Member
     time: int

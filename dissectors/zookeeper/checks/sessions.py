@@ -40,8 +40,8 @@ class _Connection:
     closing: bool = False
 
 
-class _IssuedSession(NamedTuple):
-    """When a session was given, on which connection, and by which server."""
+class _SessionGrant(NamedTuple):
+    """The grant of a session: when (ns since 1970), on which connection and by which server."""
 
     time: int
     stream: int
@@ -56,7 +56,7 @@ class ClientCheck(Check):
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
-        self.issued: BoundedTable[int, _IssuedSession] = BoundedTable(MOST_CONNECTIONS)
+        self.issued: BoundedTable[int, _SessionGrant] = BoundedTable(MOST_CONNECTIONS)
         """By session where it was last issued."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -86,16 +86,16 @@ class ClientCheck(Check):
 
     def receive_connected(self, event: MessageEvent) -> None:
         """Notes the session that a server gives, or that it gives none."""
-        asked = self.take_request(event)
+        request = self.take_request(event)
         known = self.connections.get(event.stream)
         timeout, session = event.values.get("timeOut"), event.values.get("sessionId")
         if not isinstance(timeout, int) or not isinstance(session, int):
             return
         if not session or not timeout:
-            self.refuse(asked if isinstance(asked, int) else 0, event)
+            self.refuse(request if isinstance(request, int) else 0, event)
         elif known is not None:
             known.timeout, known.session = timeout * _MS, session
-            self.issued[session] = _IssuedSession(event.time, event.stream, event.server)
+            self.issued[session] = _SessionGrant(event.time, event.stream, event.server)
 
     def refuse(self, session: int, event: MessageEvent) -> None:
         """Finds why a server does not give a client the session that it asks for."""
@@ -130,12 +130,14 @@ class ClientCheck(Check):
         name = session_name(known.session)
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
         since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
-        said = f"session {name}: {by} ended the connection without closeSession, {since}"
+        sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
         issued = self.issued.get(known.session)
         if issued is None or issued.stream == end.stream:
-            self.warn("connection-lost", said)
+            self.warn("connection-lost", sentence)
         elif issued.time > end.time:
-            self.warn("connection-lost", f"{said}; {issued.server} took it on {lasting(issued.time - end.time)} later")
+            self.warn(
+                "connection-lost", f"{sentence}; {issued.server} took it on {lasting(issued.time - end.time)} later"
+            )
         elif known.last_seen.time > issued.time:
             old = f"{end.client} went on to use it at {end.server}, which ended that connection without an answer"
             text = f"session {name} has moved to {issued.server}, and {old}"
