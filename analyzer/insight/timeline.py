@@ -149,8 +149,8 @@ def _list_events(tables: Sequence[ReportTable], shown: set[int | None]) -> Itera
                 cells = DelayReport.cells(entry)
                 if cells["told"].startswith("the server kept"):  # it waited for news, as it may
                     continue
-                asked = f"{cells['asker']} waited {lasting(cells['total_ns'])} for {cells['operation']}"
-                text = f"{asked} of {cells['answerer']}: {cells['told']}"
+                wait = f"{cells['asker']} waited {lasting(cells['total_ns'])} for {cells['operation']}"
+                text = f"{wait} of {cells['answerer']}: {cells['told']}"
                 yield _make_event(table, entry, entry.first, as_sentence(text))
 
 
