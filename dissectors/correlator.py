@@ -184,8 +184,9 @@ class BoundedTable(Generic[_Key, _Value]):
 
 
 class WeighedTable(BoundedTable[_Key, _Value]):
-    """The same of values that hold many things, which do not become more while they are kept: `limit` is the bound of
-    all things together. A value counts as one at least; the latest is kept, however much it holds.
+    """A bounded table of values with a weight, such as lists: `limit` bounds the sum of the weights.
+
+    A value must not grow while it is in the table and weighs at least 1. The latest value stays, whatever its weight.
     """
 
     def __init__(self, weigh: Callable[[_Value], int], limit: int | None = None) -> None:

@@ -52,7 +52,7 @@ class LocatedFinding(NamedTuple):
 def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
     """Yields all findings of a loaded session: those of rows in their order, then those of files and streams.
 
-    looked: told from time to time how many rows have been looked at.
+    looked: called now and then with the number of rows that were examined.
     """
     yield from diagnose_rows(session, len(session.rows), looked)
     yield from _diagnose_reports(session)

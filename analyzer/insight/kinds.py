@@ -29,7 +29,7 @@ def kind_of(finding: Finding, port: int = 0) -> FindingKind:
 
 
 def gravest_first(counts: Mapping[FindingKind, int]) -> list[FindingKind]:
-    """Kinds in the order in which they are told; of the same severity the frequent ones first, errors in answers last.
+    """Sorts kinds of findings for display: by severity, then the frequent ones first, errors in answers last.
 
     counts: how often there is each.
     """
@@ -73,7 +73,7 @@ class FindingGroup:
 def group_findings(
     session: Analysis, found: Iterable[LocatedFinding], shown: int, most: int | None
 ) -> dict[FindingKind, FindingGroup]:
-    """Findings by kind, in the order in which kinds are told. shown, most: see Group."""
+    """Groups findings by kind, in the order in which the kinds are displayed. shown, most: see Group."""
     groups: dict[FindingKind, FindingGroup] = {}
     for each in found:
         port = 0 if each.stream is None else find_server_port(session, each.stream)

@@ -152,7 +152,7 @@ class BrokerReport(Report[BrokerRow]):
     # ---- the quorum of controllers, and brokers that speak to it
 
     def receive_vote(self, event: MessageEvent) -> None:
-        """Vote: a candidate asks for votes."""
+        """Counts a Vote request: a candidate asks for votes."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 candidate = number(each, "candidateId", number(each, "replicaId", -1))
@@ -164,7 +164,7 @@ class BrokerReport(Report[BrokerRow]):
                     row.note("asks for votes", event)
 
     def receive_leader(self, event: MessageEvent) -> None:
-        """BeginQuorumEpoch: a leader makes itself known."""
+        """Notes a BeginQuorumEpoch: a new leader announces itself."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 row = self.find_broker(event, number(each, "leaderId", -1))
@@ -196,7 +196,7 @@ class BrokerReport(Report[BrokerRow]):
             row.note("fenced", event)
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: of a consumer, or of a follower."""
+        """Notes a Fetch of a consumer or of a follower."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         follower = self.find_broker(event, replica)

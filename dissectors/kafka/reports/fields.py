@@ -42,7 +42,7 @@ def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None
 
 
 def list_errors(value: object) -> Iterator[str]:
-    """The names of all errors in an answer, at whatever depth."""
+    """Lists the names of all errors in an answer, at every depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in ("errorCode", "partitionErrorCode"):

@@ -70,7 +70,7 @@ class PartitionRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def lead(self, event: MessageEvent, leader: int, epoch: int) -> None:
-        """Notes the leader that metadata, or an answer, tells."""
+        """Notes the leader from Metadata or from another answer."""
         if epoch >= 0 and self.epoch is not None and epoch < self.epoch:
             return
         if leader != self.leader or (epoch >= 0 and epoch != self.epoch):
@@ -117,7 +117,7 @@ class PartitionReport(Report[PartitionRow]):
         return row
 
     def receive_metadata(self, event: MessageEvent) -> None:
-        """Notes the leaders and replicas that metadata tells."""
+        """Notes the leaders and replicas in a Metadata answer."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic) or ""
             for each in structs(topic.get("partitions")):
@@ -203,7 +203,7 @@ class PartitionReport(Report[PartitionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has a refusal; nothing else in it tells that a row mentions it."""
+        """Returns whether a message has a refusal: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod

@@ -149,7 +149,7 @@ class ProgressReport(Report[ProgressRow]):
     # ---- fetching
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: the positions that it names; a follower's is none of a consumer."""
+        """Notes the positions in a Fetch of a consumer; Fetches of followers are ignored."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         if replica >= 0:

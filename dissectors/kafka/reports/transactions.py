@@ -142,7 +142,7 @@ class TransactionReport(Report[TransactionRow]):
     # ---- what begins a transaction, or adds to it
 
     def init(self, event: MessageEvent) -> None:
-        """InitProducerId: the id of a producer, or its next epoch."""
+        """Notes an InitProducerId request: it gets the id of a producer, or its next epoch."""
         id = text(event.values, "transactionalId")
         if id is not None:
             self.timeouts[id] = number(event.values, "transactionTimeoutMs") * _MS
@@ -226,7 +226,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, (row, values.get("committed") is True))
 
     def answer_end(self, event: MessageEvent) -> None:
-        """Notes the outcome that the answer to EndTxn tells."""
+        """Notes the outcome in the answer to EndTxn."""
         pending = self.take_request(event)
         if pending is None:
             return
