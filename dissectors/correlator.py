@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from dissectors.message import Context, Path, Role
 from dissectors.slotted import make_slotted
+
+if TYPE_CHECKING:
+    from dissectors.merged import Merge, MergedMessages
 
 LIMIT = 65_536
 """Entries of a table, unless it says otherwise."""
@@ -54,7 +57,8 @@ class MessageEvent(NamedTuple):
     connection. operation, correlation and client_name are its header's. partner: the row of the other half of its
     exchange, also of an answer that is still to come. size: the bytes of the message. losses: how often bytes of the
     connection were missing up to it. error: what it reports, as Body.error, where that is wanted (REPORTED).
-    more_answers: whether another answer to the same request comes behind this one.
+    more_answers: whether another answer to the same request comes behind this one. elapsed: of an answer, how long
+    after its request it came, in ns; None where the request was not read.
     """
 
     row: int
@@ -72,6 +76,7 @@ class MessageEvent(NamedTuple):
     losses: int = 0
     error: tuple[int, str] | None = None
     more_answers: bool = False
+    elapsed: int | None = None
     ends: Ends = lambda stream: ("", "")
     names: Names = lambda row, kind, key: None
 
@@ -285,20 +290,24 @@ Handler = Callable[[Any, MessageEvent], None]
 
 
 class Subscription(NamedTuple):
-    """A correlator's handler for a kind of messages. paths: the fields that it reads; others may be missing."""
+    """A correlator's handler for a kind of messages. paths: the fields that it reads; others may be missing.
+
+    merge: how it takes alike messages at once, if it does.
+    """
 
     paths: frozenset[Path]
     handle: Handler
+    merge: Merge | None = None
 
 
 Subscriptions = Mapping[MessageKind, Subscription]
 
 
 def subscribe(
-    kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = ()
+    kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = (), merge: Merge | None = None
 ) -> dict[MessageKind, Subscription]:
     """Makes subscriptions with the same handler for several kinds of messages."""
-    return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
+    return dict.fromkeys(kinds, Subscription(frozenset(paths), handle, merge))
 
 
 def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type = object) -> Handler:
@@ -325,7 +334,7 @@ def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
 
         return receive
 
-    return {kind: Subscription(paths, with_time(handle)) for kind, (paths, handle) in subscriptions.items()}
+    return {kind: Subscription(each.paths, with_time(each.handle)) for kind, each in subscriptions.items()}
 
 
 class Correlator(Generic[_Found]):
@@ -337,7 +346,11 @@ class Correlator(Generic[_Found]):
         """A new reading. emit: takes each thing that is found."""
         self.ends, self.emit = ends, emit
         self.requests: BoundedTable[int, Any] = BoundedTable()
-        """By row of a request what its answer needs."""
+        """By row of a request what its answer needs; of requests that were merged, by the row of the first."""
+        self._shares: dict[int | None, int] = {}
+        """By row of the first of merged requests how many answers are still to come."""
+        self.merged_with: dict[int | None, int] = {}
+        """By row of a request that was merged, and whose answer comes alone or late, the row of the first."""
         self._begin()
 
     def _begin(self) -> None:
@@ -350,6 +363,9 @@ class Correlator(Generic[_Found]):
     def end_connection(self, end: ConnectionEnd) -> None:
         """Handles the end of a connection: in a report after its last message, in a check after all messages."""
 
+    def settle(self) -> None:
+        """Concludes what merged messages have told, before one that comes alone, and before anybody reads it."""
+
     def await_answer(self, event: MessageEvent, kept: object) -> None:
         """Keeps something of a request for its answer, if it has one."""
         if event.partner is not None:
@@ -357,4 +373,25 @@ class Correlator(Generic[_Found]):
 
     def take_request(self, event: MessageEvent) -> Any:
         """Returns what was noted for the request of an answer, or None. The last answer removes it."""
-        return self.requests.get(event.partner) if event.more_answers else self.requests.pop(event.partner)
+        row = self.merged_with.pop(event.partner, event.partner) if self.merged_with else event.partner
+        if row in self._shares:
+            return self._take(row, 1)
+        return self.requests.get(row) if event.more_answers else self.requests.pop(row)
+
+    def await_answers(self, merged: MergedMessages, kept: object) -> None:
+        """Keeps something of merged requests for their answers, if they have some."""
+        if merged.first.partner is not None:
+            self.requests[merged.first.row] = kept
+            self._shares[merged.first.row] = merged.count
+
+    def take_requests(self, merged: MergedMessages) -> Any:
+        """Returns what was noted for the requests of merged answers, or None."""
+        return self._take(merged.request, merged.count)
+
+    def _take(self, row: int | None, count: int) -> Any:
+        """What was kept under a row, for so many answers; removed with the last of them."""
+        left = self._shares.pop(row, count) - count
+        if left <= 0:
+            return self.requests.pop(row)
+        self._shares[row] = left
+        return self.requests.get(row)
