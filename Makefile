@@ -6,6 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 SPARK := .venv/ready-for-spark
+EXTRAS := .venv/ready-for-extras
 BROKERS := .venv/ready-for-brokers
 DOCS := .venv/ready-for-docs
 CAPTURE ?= captures/mixed.pcapng
@@ -39,12 +40,17 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q analyzer dissectors tui
+	$(BIN)/python -m compileall -q analyzer dissectors tui wireanalyze
 	@touch $@
 
 # Spark is large, and needed by the tests of analyzer/pipeline alone.
 $(SPARK): requirements/pipeline.lock | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pipeline.lock
+	@touch $@
+
+# What the package wireanalyze makes tables for, and serves programs with.
+$(EXTRAS): requirements/python.lock | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/python.lock
 	@touch $@
 
 # Clients that talk to real servers, in the tests of tests/brokers alone.
@@ -83,11 +89,11 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # pytest last, so that its closing line is the last one.
-test: lint $(SPARK)
+test: lint $(SPARK) $(EXTRAS)
 	$(PYTEST) --hypothesis-profile=test
 
 # What a machine lacks for real servers (Java, Maven, tcpdump and the right to use it) is said beside the tests it skips.
-test-full: lint $(SPARK) $(BROKERS)
+test-full: lint $(SPARK) $(EXTRAS) $(BROKERS)
 	$(PYTEST) --hypothesis-profile=full -m "not privileged" -rs
 
 # Beside what is installed of tshark and termshark (Debian, Ubuntu: sudo apt-get install tshark termshark).
@@ -113,6 +119,8 @@ lock:
 	$(LOCK) -o requirements/runtime.lock
 	$(LOCK) --extra dev --extra web -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
+	$(LOCK) --extra pandas --extra polars --extra duckdb --extra mcp -c requirements/dev.lock -c requirements/pipeline.lock \
+		-o requirements/python.lock
 	$(LOCK) --extra brokers -c requirements/dev.lock -o requirements/brokers.lock
 	$(LOCK) --extra docs -c requirements/dev.lock -o requirements/docs.lock
 

@@ -233,6 +233,11 @@ class Dissector(ABC):
     triage: Callable[[], Triage] | None = None
     """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
+    describe_error: Callable[[str, Values, Values], str | None] | None = None
+    """What a request asked for that an answer refuses, with its numbers: a sentence made of the error's name and the
+    values of both; None where there is no more to tell. Values may lack anything.
+    """
+
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Rates how certainly the first bytes of a direction belong to this protocol.
 

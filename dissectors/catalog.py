@@ -63,16 +63,16 @@ class Layout(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A path that leads to something if the field called `beside`, in the same struct as its end, is this number."""
+    """A path that counts only where the field `discriminator`, in the struct that the path ends in, has this number."""
 
     path: Path
-    beside: str
+    discriminator: str
     number: int
 
     @property
-    def tells(self) -> Path:
+    def discriminator_path(self) -> Path:
         """The path at which the number stands."""
-        return (*self.path[:-1], self.beside)
+        return (*self.path[:-1], self.discriminator)
 
 
 class FieldAlias(NamedTuple):

@@ -310,16 +310,16 @@ def subscribe(
     return dict.fromkeys(kinds, Subscription(frozenset(paths), handle, merge))
 
 
-def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type = object) -> Handler:
+def for_request(handle: Callable[[Any, Any, MessageEvent], None], request_type: type = object) -> Handler:
     """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
 
-    kept_as: the class of it, where a correlator keeps different things of requests.
+    request_type: the class of it, where a correlator keeps different things of requests.
     """
 
     def receive(correlator: Correlator[Any], event: MessageEvent) -> None:
-        kept = correlator.take_request(event)
-        if kept is not None and isinstance(kept, kept_as):
-            handle(correlator, kept, event)
+        request = correlator.take_request(event)
+        if request is not None and isinstance(request, request_type):
+            handle(correlator, request, event)
 
     return receive
 
@@ -366,10 +366,10 @@ class Correlator(Generic[_Found]):
     def settle(self) -> None:
         """Concludes what merged messages have told, before one that comes alone, and before anybody reads it."""
 
-    def await_answer(self, event: MessageEvent, kept: object) -> None:
+    def await_answer(self, event: MessageEvent, request: object) -> None:
         """Keeps something of a request for its answer, if it has one."""
         if event.partner is not None:
-            self.requests[event.row] = kept
+            self.requests[event.row] = request
 
     def take_request(self, event: MessageEvent) -> Any:
         """Returns what was noted for the request of an answer, or None. The last answer removes it."""
@@ -378,10 +378,10 @@ class Correlator(Generic[_Found]):
             return self._take(row, 1)
         return self.requests.get(row) if event.more_answers else self.requests.pop(row)
 
-    def await_answers(self, merged: MergedMessages, kept: object) -> None:
+    def await_answers(self, merged: MergedMessages, request: object) -> None:
         """Keeps something of merged requests for their answers, if they have some."""
         if merged.first.partner is not None:
-            self.requests[merged.first.row] = kept
+            self.requests[merged.first.row] = request
             self._shares[merged.first.row] = merged.count
 
     def take_requests(self, merged: MergedMessages) -> Any:

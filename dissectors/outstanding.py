@@ -72,22 +72,24 @@ class Outstanding(Generic[_Thing]):
             heapify(order)
             self._sized[reader] = len(order)
         if len(self._entries) > LIMIT:
-            (gone, _), entry = self._entries.popitem(last=False)
-            self._clear(gone)
+            (evicted, _), entry = self._entries.popitem(last=False)
+            self._clear(evicted)
             if self._evict is not None:
                 self._evict(entry.thing, entry.left)
         return None
 
-    def acknowledge(self, reader: Hashable, place: Any, kept: int | None = None) -> Acknowledgement[_Thing] | None:
-        """Acknowledges an entry but for the bits that are `kept`; None if it does not exist."""
+    def acknowledge(
+        self, reader: Hashable, place: Any, unacknowledged: int | None = None
+    ) -> Acknowledgement[_Thing] | None:
+        """Acknowledges an entry but for the bits that are `unacknowledged`; None if it does not exist."""
         entry = self._entries.get((reader, place))
         if entry is None:
             return None
         before = entry.left
-        if kept is None:
+        if unacknowledged is None:
             entry.left = 0
         elif entry.bits is not None or before <= MOST_BITS:
-            entry.bits = ((1 << before) - 1 if entry.bits is None else entry.bits) & kept
+            entry.bits = ((1 << before) - 1 if entry.bits is None else entry.bits) & unacknowledged
             entry.left = min(entry.bits.bit_count(), before)
         if not entry.left:
             del self._entries[reader, place]
@@ -105,10 +107,12 @@ class Outstanding(Generic[_Thing]):
         self._clear(reader)
         return found
 
-    def acknowledge_to(self, reader: Hashable, place: Any, kept: int | None = None) -> list[Acknowledgement[_Thing]]:
-        """Acknowledges all entries up to a place; of the last one, the bits that are `kept` remain."""
+    def acknowledge_to(
+        self, reader: Hashable, place: Any, unacknowledged: int | None = None
+    ) -> list[Acknowledgement[_Thing]]:
+        """Acknowledges all entries up to a place; of the last one, the bits that are `unacknowledged` remain."""
         found = self.acknowledge_before(reader, place)
-        last = self.acknowledge(reader, place, kept)
+        last = self.acknowledge(reader, place, unacknowledged)
         return found if last is None else [*found, last]
 
     def drop(self, reader: Hashable) -> list[Any]:

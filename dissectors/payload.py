@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from dissectors.message import Role, Values
 from dissectors.slotted import make_slotted
 
-Asked: TypeAlias = Callable[[], Values | None]
+LoadRequest: TypeAlias = Callable[[], Values | None]
 """The values of the request that a message answers, decoded when asked for; None where that is unknown."""
 
 Carriers: TypeAlias = frozenset[tuple[int | None, Role]]
@@ -63,7 +63,7 @@ class Payloads:
     message whose code is unknown is of none of the others.
     """
 
-    extract: Callable[[Values, Asked], Iterable[Payload]]
+    extract: Callable[[Values, LoadRequest], Iterable[Payload]]
     carriers: Callable[[], Carriers | None] = anything
 
 

@@ -1,10 +1,10 @@
 """All dissectors through one door: built-in ones, and plug-ins that an installed package offers.
 
-Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points
-(group `wireanalyze.dissectors`). Nothing is imported before it is asked for, and looking for plug-ins means looking at
-every installed package, so a lookup of a built-in name does not; and Python's own machinery for it, which costs more
-than the rest of a start, is asked only where a file of entry points names the group. A plug-in that can't be loaded
-costs one sentence in problems(), never the rest of the program.
+Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points (group
+`wireanalyze.dissectors`). A program may also register a class. Nothing is imported before it is asked for, and looking
+for plug-ins means looking at every installed package, so a lookup of a built-in name does not; and Python's own
+machinery for it, which costs more than the rest of a start, is asked only where a file of entry points names the group.
+A plug-in that can't be loaded costs one sentence in problems(), never the rest of the program.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ UNDECODED = frozenset({"none", "raw"})
 
 _T = TypeVar("_T")
 _FORGET: list[Callable[[], None]] = []
+_REGISTERED: dict[str, Dissector] = {}
 
 
 class _Plugins(NamedTuple):
@@ -106,6 +107,20 @@ def problems() -> tuple[str, ...]:
     return _plugins().problems
 
 
+def register(dissector: Dissector | type[Dissector]) -> Dissector:
+    """Adds a dissector to those of this process, beside installed plug-ins; what is opened from now on knows it.
+
+    Raises TypeError for what is no dissector, and for a name that another one has.
+    """
+    name = getattr(dissector, "name", "")
+    made = _make_dissector(name, dissector)
+    if name in names():
+        raise TypeError(f"the name {name} is already taken")
+    _REGISTERED[name] = made
+    forget_plugins()
+    return made
+
+
 def forget_plugins() -> None:
     """Looks for plug-ins again at the next question: for a package that was installed meanwhile."""
     _plugins.cache_clear()
@@ -116,10 +131,10 @@ def forget_plugins() -> None:
 class Ports:
     """Maps ports to dissectors: the user's rules (-d PORT=PROTOCOL), then the usual ports of each dissector."""
 
-    def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
+    def __init__(self, rules: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
         self.dissectors = dissectors() if known is None else known
         self._named = {dissector.name: dissector for dissector in self.dissectors}
-        self._told = {port: self.find_by_name(name) for port, name in (told or {}).items()}
+        self._user_rules = {port: self.find_by_name(name) for port, name in (rules or {}).items()}
         self._own: dict[int, Dissector] = {}
         for dissector in self.dissectors:
             for port in dissector.ports:
@@ -139,17 +154,17 @@ class Ports:
         """Returns the dissector of this name; None for UNDECODED. Raises KeyError."""
         return None if name in UNDECODED else self._named.get(name) or by_name(name)
 
-    def is_told(self, port: int) -> bool:
+    def has_user_rule(self, port: int) -> bool:
         """Returns whether the user has a rule for this port."""
-        return port in self._told
+        return port in self._user_rules
 
     def find_by_port(self, port: int) -> Dissector | None:
         """Returns the dissector of the user's rule for this port; None without one, or for UNDECODED."""
-        return self._told.get(port)
+        return self._user_rules.get(port)
 
     def by_port(self, port: int) -> Dissector | None:
         """Returns the dissector of a port, by the user's rule or by its usual port."""
-        return self._told[port] if port in self._told else self._own.get(port)
+        return self._user_rules[port] if port in self._user_rules else self._own.get(port)
 
 
 @cache
@@ -159,7 +174,7 @@ def _load_built_in(name: str) -> Dissector:
 
 @cache
 def _plugins() -> _Plugins:
-    found: dict[str, Dissector] = {}
+    found = dict(_REGISTERED)
     wrong: list[str] = []
     for name, target, package in _entry_points():
         try:

@@ -103,7 +103,7 @@ OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "
 class MessageTemplate(NamedTuple):
     """A Body with symbolic values, and the structure of the messages that it fits."""
 
-    shape: TemplateBuilder
+    builder: TemplateBuilder
     body: Body
 
 
@@ -201,17 +201,17 @@ class TemplateBuilder:
         self.leave_open(stretch.extent.begin, stretch.extent.end)
         self.stretches.append(stretch)
 
-    def mark(self, hole: Marked) -> str:
+    def mark(self, value: Marked) -> str:
         """Returns the mark that stands for a symbolic value in a text."""
-        self.marks.append(hole)
+        self.marks.append(value)
         return f"{BEGIN}{len(self.marks) - 1}{END}"
 
 
 class SymbolicValue:
     """Base of symbolic values: an operation that cannot be recorded specialises the value."""
 
-    __slots__ = ("shape",)
-    shape: TemplateBuilder
+    __slots__ = ("builder",)
+    builder: TemplateBuilder
 
     def specialise(self) -> Any:
         """Returns the plain value; other messages must now have the same bytes there."""
@@ -243,9 +243,9 @@ class Integer(SymbolicValue):
     __slots__ = ("constant", "terms", "value")
 
     def __init__(
-        self, shape: TemplateBuilder, terms: tuple[Term | DerivedInteger, ...], constant: int, value: int
+        self, builder: TemplateBuilder, terms: tuple[Term | DerivedInteger, ...], constant: int, value: int
     ) -> None:
-        self.shape, self.terms, self.constant, self.value = shape, terms, constant, value
+        self.builder, self.terms, self.constant, self.value = builder, terms, constant, value
 
     @property
     def __class__(self) -> type:
@@ -261,11 +261,11 @@ class Integer(SymbolicValue):
             if isinstance(term, DerivedInteger):
                 term.nested.specialise()
             else:
-                self.shape.pin(term.at, term.at + term.size)
+                self.builder.pin(term.at, term.at + term.size)
         return self.value
 
     def __str__(self) -> str:
-        return self.shape.mark(self)
+        return self.builder.mark(self)
 
     __repr__ = __str__
 
@@ -276,7 +276,7 @@ class Integer(SymbolicValue):
             return bool(COMPARISONS[name](self.specialise(), other))
         against = other if type(other) is int else int(other)
         outcome: bool = COMPARISONS[name](self.value, against)
-        self.shape.note(Condition(self.terms, self.constant, name, against, outcome))
+        self.builder.note(Condition(self.terms, self.constant, name, against, outcome))
         return outcome
 
     def __eq__(self, other: object) -> bool:
@@ -303,13 +303,13 @@ class Integer(SymbolicValue):
     def __add__(self, other: object) -> Integer | int:
         if type(other) is Integer and self._is_narrow() and other._is_narrow():
             terms = self.terms + other.terms
-            return Integer(self.shape, terms, self.constant + other.constant, self.value + other.value)
+            return Integer(self.builder, terms, self.constant + other.constant, self.value + other.value)
         if not isinstance(other, int):
             return NotImplemented
         number = int(other)
         if not self._is_narrow() or abs(number) >> 32:
             return self.specialise() + number
-        return Integer(self.shape, self.terms, self.constant + number, self.value + number)
+        return Integer(self.builder, self.terms, self.constant + number, self.value + number)
 
     def _is_narrow(self) -> bool:
         """Whether a sum with other such numbers stays far from the ends of 64 bits."""
@@ -359,8 +359,8 @@ class _Stretch(NonEmpty):
 
     __slots__ = ("extent", "settled", "size")
 
-    def __init__(self, shape: TemplateBuilder, extent: Extent, size: Integer) -> None:
-        self.shape, self.extent, self.size = shape, extent, size
+    def __init__(self, builder: TemplateBuilder, extent: Extent, size: Integer) -> None:
+        self.builder, self.extent, self.size = builder, extent, size
         self.settled = False
 
     def settle(self) -> None:
@@ -370,8 +370,8 @@ class _Stretch(NonEmpty):
 
     def _specialise(self) -> bytes:
         self.settle()
-        self.shape.pin(self.extent.begin, self.extent.end)
-        return self.shape.data[self.extent.begin : self.extent.end]
+        self.builder.pin(self.extent.begin, self.extent.end)
+        return self.builder.data[self.extent.begin : self.extent.end]
 
     def __len__(self) -> int:
         self.settle()
@@ -384,7 +384,7 @@ class Text(_Stretch):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return self.shape.mark(self)
+        return self.builder.mark(self)
 
     @property
     def __class__(self) -> type:
@@ -428,14 +428,14 @@ class NestedValue(_Stretch):
 
     def __init__(
         self,
-        shape: TemplateBuilder,
+        builder: TemplateBuilder,
         extent: Extent,
         size: Integer,
         read: ReadMany,
         value: Any,
         numbers: tuple[Integer, ...],
     ) -> None:
-        super().__init__(shape, extent, size)
+        super().__init__(builder, extent, size)
         self.needed_numbers, self.read, self.value = numbers, read, value
 
     @property
@@ -477,7 +477,7 @@ def derive(function: Callable[[Any], int], value: Any) -> Any:
     """Returns function(value); for a NestedValue a symbolic value, which may differ between messages."""
     if type(value) is not NestedValue:
         return function(value)
-    return Integer(value.shape, (DerivedInteger(value, function),), 0, function(value.value))
+    return Integer(value.builder, (DerivedInteger(value, function),), 0, function(value.value))
 
 
 def length(value: Any) -> Any:
@@ -493,7 +493,7 @@ def is_below(one: Any, other: Any) -> bool:
     if len(terms) < len(other.terms) or not (one._is_narrow() and other._is_narrow()):
         return bool(one.specialise() < other.specialise())
     outcome: bool = one.value < other.value
-    one.shape.note(Condition((*one.terms, *terms), one.constant - other.constant, "lt", 0, outcome))
+    one.builder.note(Condition((*one.terms, *terms), one.constant - other.constant, "lt", 0, outcome))
     return outcome
 
 
@@ -506,7 +506,7 @@ class MadeText(NamedTuple):
 
 def make_text(function: Callable[[int], str], number: Any) -> str:
     """Returns function(number) as text; for a symbolic number a mark, so that numbers may differ."""
-    return number.shape.mark(MadeText(number, function)) if type(number) is Integer else function(number)
+    return number.builder.mark(MadeText(number, function)) if type(number) is Integer else function(number)
 
 
 Stretch: TypeAlias = Text | Bytes | NestedValue

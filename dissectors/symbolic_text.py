@@ -44,32 +44,32 @@ def is_decimal(data: bytes, begin: int, end: int) -> bool:
     return _DECIMAL.fullmatch(data, begin, end) is not None
 
 
-def run(shape: TemplateBuilder, begin: int, end: int) -> Text:
+def run(builder: TemplateBuilder, begin: int, end: int) -> Text:
     """Returns a symbolic value for a run of text. Raises NotTemplatable if it is empty."""
-    if not is_run(shape.data, begin, end):
+    if not is_run(builder.data, begin, end):
         raise NotTemplatable
     term = Term(begin, end - begin, RUN)
-    shape.leave_open(begin, end)
-    shape.flowing.append(term)
-    return Text(shape, Extent(term, 0, begin, end), Integer(shape, (term,), 0, end - begin))
+    builder.leave_open(begin, end)
+    builder.flowing.append(term)
+    return Text(builder, Extent(term, 0, begin, end), Integer(builder, (term,), 0, end - begin))
 
 
-def number(shape: TemplateBuilder, begin: int, end: int) -> Integer:
+def number(builder: TemplateBuilder, begin: int, end: int) -> Integer:
     """Returns a symbolic value for a decimal number in text. Raises NotTemplatable if it is none."""
-    if not is_decimal(shape.data, begin, end) or shape.data[end : end + 1].isdigit():
+    if not is_decimal(builder.data, begin, end) or builder.data[end : end + 1].isdigit():
         raise NotTemplatable
-    shape.leave_open(begin, end)
-    shape.flowing.append(Term(begin, end - begin, DECIMAL))
-    return number_within(shape, begin, end)
+    builder.leave_open(begin, end)
+    builder.flowing.append(Term(begin, end - begin, DECIMAL))
+    return number_within(builder, begin, end)
 
 
-def number_within(shape: TemplateBuilder, begin: int, end: int) -> Integer:
+def number_within(builder: TemplateBuilder, begin: int, end: int) -> Integer:
     """The decimal that a text is which has been left open. Raises NotTemplatable where it is none."""
-    if not is_decimal(shape.data, begin, end):
+    if not is_decimal(builder.data, begin, end):
         raise NotTemplatable
     term = Term(begin, end - begin, DECIMAL)
-    shape.decimals.append(term)
-    return Integer(shape, (term,), 0, int(shape.data[begin:end]))
+    builder.decimals.append(term)
+    return Integer(builder, (term,), 0, int(builder.data[begin:end]))
 
 
 class PiecewiseText(NonEmpty):
@@ -77,8 +77,8 @@ class PiecewiseText(NonEmpty):
 
     __slots__ = ("pieces",)
 
-    def __init__(self, shape: TemplateBuilder, pieces: Sequence[str | Text]) -> None:
-        self.shape, self.pieces = shape, pieces
+    def __init__(self, builder: TemplateBuilder, pieces: Sequence[str | Text]) -> None:
+        self.builder, self.pieces = builder, pieces
 
     @property
     def __class__(self) -> type:
@@ -104,7 +104,7 @@ class PiecewiseText(NonEmpty):
             first, *rest = [piece] if type(piece) is Text else piece.split(separator)
             found[-1].append(first)
             found += [[each] for each in rest]
-        return [join_pieces(self.shape, part) for part in found]
+        return [join_pieces(self.builder, part) for part in found]
 
     def partition(self, separator: str) -> tuple[Any, str, Any]:
         """Splits the symbolic text at the first separator, as str.partition does."""
@@ -114,14 +114,14 @@ class PiecewiseText(NonEmpty):
             if type(piece) is not Text and separator in piece:
                 before, _, behind = piece.partition(separator)
                 head, tail = [*self.pieces[:place], before], [behind, *self.pieces[place + 1 :]]
-                return join_pieces(self.shape, head), separator, join_pieces(self.shape, tail)
+                return join_pieces(self.builder, head), separator, join_pieces(self.builder, tail)
         return self, "", ""
 
     def __len__(self) -> int:
         return len(self.specialise())
 
 
-def join_pieces(shape: TemplateBuilder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
+def join_pieces(builder: TemplateBuilder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
     """Joins pieces to a text of the simplest type that fits."""
     left: list[str | Text] = []
     for piece in pieces:
@@ -130,7 +130,7 @@ def join_pieces(shape: TemplateBuilder, pieces: Sequence[str | Text]) -> Piecewi
             left[-1] = last + piece
         elif type(piece) is Text or piece:
             left.append(piece)
-    return PiecewiseText(shape, left) if len(left) > 1 else left[0] if left else ""
+    return PiecewiseText(builder, left) if len(left) > 1 else left[0] if left else ""
 
 
 def _may_run(separator: str) -> bool:

@@ -18,9 +18,12 @@ class TableCheck(Check):
         """The code, severity and text of each finding by name; braces in a text mark values."""
         raise NotImplementedError
 
-    def find(self, sentence: str, **words: Any) -> None:
-        """Reports a finding by its name, with the values of its sentence; `took` is in ns."""
+    def find(self, sentence: str, /, *, about: str = "", **words: Any) -> None:
+        """Reports a finding by its name, with the values of its sentence; `took` is in ns.
+
+        about: the subject of the finding (dissectors.finding).
+        """
         code, severity, text = self.sentences()[sentence]
         if "took" in words:
             words["took"] = lasting(words["took"])
-        self.emit(Finding(Severity[severity.upper()], code, text.format(**words)))
+        self.emit(Finding(Severity[severity.upper()], code, text.format(**words), subject=about))

@@ -78,11 +78,13 @@ class RootCause(NamedTuple):
 class Triage(NamedTuple):
     """A protocol's errors, and its root causes, the ones that explain the most first.
 
-    errors: by name; by `OPERATION: NAME` where an error means something else as the answer to an operation.
+    errors: by name; by `OPERATION: NAME` where an error means something else as the answer to an operation. by_checks:
+    codes of findings about one message of which a check of many messages tells more, or knows that nothing is wrong.
     """
 
     errors: Mapping[str, ErrorMeaning]
     causes: Sequence[RootCause] = ()
+    by_checks: frozenset[str] = frozenset()
 
     def weigh_error(self, name: str, operation: str | None = None) -> ErrorMeaning:
         """Returns what an error means as the answer to an operation, also one that the table does not name."""
@@ -96,7 +98,7 @@ def read_triage(table: Mapping[str, Any]) -> Triage:
     """Makes a Triage of a table of JSON.
 
     table: `errors` as Triage has them, each `[class, meaning, advice]`; `causes`, objects with the fields of RootCause,
-    times in seconds.
+    times in seconds; `by_checks`, a list.
     """
     errors = {name: ErrorMeaning(ErrorClass(kind), *texts) for name, (kind, *texts) in table["errors"].items()}
     causes = [
@@ -109,4 +111,4 @@ def read_triage(table: Mapping[str, Any]) -> Triage:
         )
         for row in table.get("causes", ())
     ]
-    return Triage(errors, causes)
+    return Triage(errors, causes, frozenset(table.get("by_checks", ())))

@@ -1,5 +1,5 @@
 """Writes the pages of docs/reference whose text stands in the code: commands, fields, findings,
-configuration, keys.
+configuration, keys, the Python package.
 
     python -m docs.generate     (make docs-reference)
 
@@ -20,6 +20,7 @@ import orjson
 
 from analyzer.cli.program import COMMANDS
 from analyzer.cli.sections import list_sections
+from docs import python_reference
 from tests import program
 from tui.keys import KEYS
 
@@ -42,8 +43,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def commands() -> str:
     """Each command with its help and its options."""
     text = f"{NOTE}# Commands\n\n`wireanalyze FILE` opens a capture in the terminal UI, like `wireanalyze open FILE`. "
-    text += "In a pipe it lists the messages, like `wireanalyze list FILE`.\n\nThree options stand before the command: "
-    text += "`--config PATH` reads the configuration from a file, `--debug` prints a traceback if the program fails "
+    text += "In a pipe it lists the messages, like `wireanalyze list FILE`.\n\nFour options stand before the command: "
+    text += "`--config PATH` reads the configuration from a file, `--plugin FILE` loads a dissector, "
+    text += "`--debug` prints a traceback if the program fails "
     text += "because of a defect, and `--version` prints the version. `wireanalyze COMMAND --help` prints the text of "
     text += "this page.\n\n"
     text += table(("command", "what it does"), ((f"[{name}](#{name})", said) for name, said in COMMANDS.items()))
@@ -154,6 +156,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "findings.md": findings,
     "configuration.md": configuration,
     "keys.md": keys,
+    "python.md": lambda: NOTE + python_reference.write_page(),
 }
 
 

@@ -111,7 +111,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 CODE = "".join(
     path.read_text()
-    for folder in ("analyzer", "dissectors", "tui", "tests", "benchmarks", "docs")
+    for folder in ("analyzer", "dissectors", "tui", "wireanalyze", "tests", "benchmarks", "docs")
     for pattern in ("*.py", "*.json", "*.tcss")
     for path in (ROOT / folder).rglob(pattern)
     if "golden" not in path.parts

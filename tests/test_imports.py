@@ -12,7 +12,7 @@ import pytest
 from analyzer.session import Analysis, Session
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("analyzer", "dissectors", "tui")
+PACKAGES = ("analyzer", "dissectors", "tui", "wireanalyze")
 
 MOST_MEMBERS = 15
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("dissectors", "analyzer", "tui")
+PACKAGES = ("dissectors", "analyzer", "tui", "wireanalyze")
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -56,7 +56,7 @@ def unpacked(built: Path) -> Path:
     return built / f"wireanalyze-{PROJECT['version']}"
 
 
-def test_the_wheel_carries_the_three_packages_whole(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_carries_the_packages_whole(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     shared = f"wireanalyze-{PROJECT['version']}.data"
     assert {name.split("/")[0] for name in names} == {*PACKAGES, shared}
@@ -111,7 +111,7 @@ def test_the_wheel_runs_in_a_fresh_environment(built: Path, tmp_path: Path) -> N
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 
-    where = run(str(python), "-c", "import analyzer, dissectors; print(analyzer.__file__, dissectors.__file__)")
+    where = run(str(python), "-c", "import analyzer, wireanalyze; print(analyzer.__file__, wireanalyze.__file__)")
     assert where.count(str(site)) == 2
     printed = run(str(home / "bin" / "wireanalyze"), "list", "kafka.pcap", "--format", "ndjson", "-e", "operation")
     assert (printed.count("\n"), printed.partition("\n")[0]) == (648, '{"operation":"ApiVersions"}')
@@ -155,7 +155,10 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree() -> None:
     assert asked(PROJECT["dependencies"] + extras["dev"] + extras["web"]) <= set(pinned("dev.lock"))
     assert asked(extras["parquet"]) <= set(pinned("pipeline.lock"))
     assert asked(PROJECT["dependencies"] + extras["pipeline"]) <= set(pinned("pipeline.lock"))
-    for lock in ("runtime.lock", "pipeline.lock"):
+    assert asked([name for extra in ("pandas", "polars", "duckdb", "mcp") for name in extras[extra]]) <= set(
+        pinned("python.lock")
+    )
+    for lock in ("runtime.lock", "pipeline.lock", "python.lock"):
         shared = set(pinned(lock)) & set(pinned("dev.lock"))
         assert {name: pinned(lock)[name] for name in shared} == {name: pinned("dev.lock")[name] for name in shared}
 

@@ -98,7 +98,7 @@ class TuiApp(CrashGuard, App[Exception]):
         self.main = MainScreen(session, opened, self._palette, self._saved_state, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
-            before.on_gone = partial(_release_run, before)
+            before.on_removed = partial(_release_run, before)
         self.switch_screen(self.main)
         return self.main
 

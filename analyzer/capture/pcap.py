@@ -68,7 +68,7 @@ class PcapScanner(RecordScanner):
         info.snaplen = snaplen
         info.interfaces.append(CaptureInterface("", self._link, snaplen, layout.ticks))
 
-    def _import_learned(self, state: ScanState) -> None:
+    def _import_state(self, state: ScanState) -> None:
         self._hopped = state.records
 
     def _scan(self, most_records: int) -> RecordBlock | None:

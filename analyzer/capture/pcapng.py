@@ -66,11 +66,11 @@ class PcapngScanner(RecordScanner):
         self._undefined = False
         self._look = SHORT_WINDOW
 
-    def _export_learned(self) -> Sequence[int | str]:
+    def _export_state(self) -> Sequence[int | str]:
         return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _import_learned(self, state: ScanState) -> None:
-        time, undefined, snaplen, order, *rest = state.learned
+    def _import_state(self, state: ScanState) -> None:
+        time, undefined, snaplen, order, *rest = state.reader_state
         self._packets = state.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)

@@ -289,8 +289,8 @@ class PcapngSection:
             )
 
     def _add_comment(self, text: str) -> None:
-        if len(self._info.remarks) < MOST_COMMENTS:
-            self._info.remarks.append(text)
+        if len(self._info.capture_comments) < MOST_COMMENTS:
+            self._info.capture_comments.append(text)
         else:
             self._info.left_out += 1
 

@@ -98,14 +98,14 @@ class DescriptionBlock(NamedTuple):
 class ScanState(NamedTuple):
     """Describes a place between two records, and what a scanner must know to go on from there.
 
-    position: in bytes. records, place: number of records before it, and the highest of their times (ns). learned: what
-    the format's scanner has learned, as numbers and texts that JSON can hold.
+    position: in bytes. records, place: number of records before it, and the highest of their times (ns).
+    reader_state: what the scanner of the format needs to go on, as numbers and texts that JSON can hold.
     """
 
     position: int
     records: int
     place: int
-    learned: Sequence[int | str] = ()
+    reader_state: Sequence[int | str] = ()
 
 
 class CaptureRange(NamedTuple):
@@ -119,11 +119,11 @@ class CaptureRange(NamedTuple):
 class CaptureInfo:
     """Describes one capture, as far as it has been read.
 
-    `comments`: on packets; `remarks`: the first comments on the capture itself. `names`: names of addresses, the latest
-    one last; `name_count`: number of names read. `left_out`: comments and names that were too many to keep. `first` and
-    `last`: the lowest and the highest packet time. `described`: sections, interfaces and names of a pcapng file, in
-    order. `statistics`: of interfaces, by their index. `secrets`: location and length of key logs that
-    are to be read. `file`: its source in the store.
+    `comments`: on packets; `capture_comments`: the first comments on the capture itself. `names`: names of addresses,
+    the latest one last; `name_count`: number of names read. `left_out`: comments and names that were too many to keep.
+    `first` and `last`: the lowest and the highest packet time. `described`: sections, interfaces and names of a pcapng
+    file, in order. `statistics`: of interfaces, by their index. `secrets`: location and length of key logs that are to
+    be read. `file`: its source in the store.
     """
 
     path: str
@@ -134,7 +134,7 @@ class CaptureInfo:
     snaplen: int = 0
     interfaces: list[CaptureInterface] = field(default_factory=list)
     comments: RecordComments = field(default_factory=RecordComments)
-    remarks: list[str] = field(default_factory=list)
+    capture_comments: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
     name_count: int = 0
     left_out: int = 0
@@ -153,7 +153,7 @@ class CaptureInfo:
     @property
     def comment(self) -> str | None:
         """The first comment on the capture."""
-        return self.remarks[0] if self.remarks else None
+        return self.capture_comments[0] if self.capture_comments else None
 
     def count(self, block: RecordBlock) -> None:
         """Adds a block to the counts."""
@@ -216,19 +216,19 @@ class RecordScanner(ABC):
     def save_state(self) -> ScanState:
         """Returns the present state of a scanner that began at the beginning."""
         latest = LOWEST if self.info.last is None else self.info.last
-        return ScanState(self.position, self.info.packets, latest, self._export_learned())
+        return ScanState(self.position, self.info.packets, latest, self._export_state())
 
     def restore_state(self, state: ScanState) -> None:
         """Goes on from the state of another scanner of the same capture."""
         self.position = state.position
-        self._import_learned(state)
+        self._import_state(state)
 
-    def _export_learned(self) -> Sequence[int | str]:
-        """Returns what `_import_learned` needs besides the place itself."""
+    def _export_state(self) -> Sequence[int | str]:
+        """Returns what `_import_state` needs besides the place itself."""
         return ()
 
     @abstractmethod
-    def _import_learned(self, state: ScanState) -> None:
+    def _import_state(self, state: ScanState) -> None:
         """Takes what another scanner has learned."""
 
     @abstractmethod

@@ -28,6 +28,9 @@ FREED_BYTES = 1 << 20
 TAIL = 1 << 20
 """Bytes of an annex that are written at once."""
 
+LARGE = 1 << 16
+"""Bytes that an annex writes as they come, without a copy."""
+
 
 class ByteSource(Protocol):
     """Holds bytes at positions from 0 to `size()`."""
@@ -157,6 +160,9 @@ class Annex(Spool):
         """Adds `data` at the end and returns its position. Raises CaptureError if the disk is full."""
         with self._lock:
             position = self._size + len(self._tail)
+            if len(data) >= LARGE:
+                self._write()
+                return super().append(data)
             self._tail += data
             if len(self._tail) >= TAIL:
                 self._write()

@@ -118,12 +118,14 @@ class Store:
             return list(map(bytes, _pieces(found[0], locations - found[1], lengths)))
         return [self.read_bytes(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
-    def read_joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
-        """Returns the bytes at n locations as one bytes object, followed by `behind`."""
+    def read_joined(
+        self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"", *, before: bytes = b""
+    ) -> bytes:
+        """Returns the bytes at n locations as one bytes object, between `before` and `behind`."""
         found = self._common(locations, lengths)
         if found is None:
-            return b"".join((*self.read_many(locations, lengths), behind))
-        return b"".join((*_pieces(found[0], locations - found[1], lengths), behind))
+            return b"".join((before, *self.read_many(locations, lengths), behind))
+        return b"".join((before, *_pieces(found[0], locations - found[1], lengths), behind))
 
     def _common(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[memoryview, int] | None:
         """Returns bytes of the one file in which all of these places lie, and their location; None if there is none.

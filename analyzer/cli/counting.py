@@ -12,7 +12,7 @@ from analyzer.columns.text import safe_text
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.counts import Count, MessageCounts, count_messages, count_streams
 from analyzer.render.columns_text import format_columns
-from analyzer.render.figures_text import LEAST
+from analyzer.render.metrics_text import LEAST
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
 
@@ -78,7 +78,7 @@ def _name(count: Count) -> str:
 
 
 def _cells(name: str, count: Count) -> tuple[str, ...]:
-    values = (getattr(count, figure) for figure in COUNTS)
+    values = (getattr(count, metric) for metric in COUNTS)
     return safe_text(name), *(f"{value:,}" if value else "-" for value in values)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from analyzer.cli.decoding import decode_messages, dissector_of, read_input, text_lines
+from analyzer.cli.decoding import read_input, text_lines
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
@@ -18,6 +18,7 @@ from analyzer.errors import UserError
 from analyzer.hexinput import pasted
 from analyzer.render.lines import print_lines
 from analyzer.render.objects import write_objects
+from analyzer.render.pasted_message import choose_dissector, decode_pasted
 from analyzer.render.tree_json import make_tree_object
 from dissectors import registry
 from dissectors.api import Dissector, Role
@@ -71,7 +72,7 @@ def command(
         alone, missing = ("--version", "--response --api NAME") if api is None else ("--api", "--response")
         raise UserError(f"{alone} is about the request of a response. Give {missing}, too.")
     data = read_input(hex_)
-    dissector, doubt = dissector_of(data, protocol, response_told=api is not None)
+    dissector, doubt = choose_dissector(data, protocol, is_response=api is not None)
     for problem in () if protocol is not None else registry.problems():
         click.echo(sentence(problem), err=True)
     messages = pasted.cut_messages(data, dissector, True if is_request else False if is_response else None)
@@ -120,5 +121,5 @@ def _check_version(dissector: Dissector, code: int | None, version: int | None) 
 def _print_json(
     dissector: Dissector, found: Iterator[pasted.PastedMessage], limits: Limits, form: str, guess: bool
 ) -> None:
-    objects = (make_tree_object(*decode_messages(dissector, piece, guess)) for piece in found)
+    objects = (make_tree_object(*decode_pasted(dissector, piece, guess)) for piece in found)
     write_objects(sys.stdout.buffer, form, (), objects, limits)

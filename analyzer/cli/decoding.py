@@ -16,15 +16,11 @@ from analyzer.errors import UserError
 from analyzer.hexinput import pasted
 from analyzer.hexinput.error import HexError
 from analyzer.hexinput.forms import parse_dumps, strip_ip
-from analyzer.messages import defects
 from analyzer.render.lines import Line, strip_styles
 from analyzer.render.message_text import EMPTY, format_message
-from analyzer.render.tree_json import PrintedMessage
+from analyzer.render.pasted_message import choose_dissector, decode_pasted
 from dissectors import registry
-from dissectors.api import Dissector, State
-from dissectors.field import Tree
-from dissectors.foreign import foreign
-from dissectors.slotted import replace
+from dissectors.api import Dissector
 
 
 def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours: bool) -> str | None:
@@ -33,13 +29,13 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
     None where there is an option, a file or a colour, or anything to print on stderr. colours: stdout is a terminal.
     """
     command, *words = arguments
-    if command != "decode" or not words or colours or any(name in environment for name in _ASKING):
+    if command != "decode" or not words or colours or any(name in environment for name in _NEEDS_CLICK):
         return None
     if any(word.startswith(("-", "@")) for word in words):
         return None
     try:
         data = read_input(tuple(words))
-        dissector, doubt = dissector_of(data, None, response_told=False)
+        dissector, doubt = choose_dissector(data, None, is_response=False)
         if doubt is not None or registry.problems():
             return None
         found = pasted.decode_by_looks(dissector, pasted.cut_messages(data, dissector), None)
@@ -52,7 +48,7 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
 _CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
 """How pcap and pcapng begin."""
 
-_ASKING = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
+_NEEDS_CLICK = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
 """Variables that ask for something else than the output."""
 
 
@@ -92,24 +88,6 @@ def _is_text(content: bytes) -> bool:
     return not content.translate(None, bytes(range(0x20, 0x7F)) + b"\t\r\n\f")
 
 
-def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tuple[Dissector, str | None]:
-    """The dissector to use, and why it may be the wrong one."""
-    if protocol is not None:
-        try:
-            return registry.by_name(protocol), None
-        except KeyError as error:
-            raise UserError(f"{error.args[0]}.") from None
-    found = pasted.recognise_any(data, response_told)
-    other = foreign(data)
-    is_plugin = found.dissector.name not in registry.BUILT_IN  # who installs one for a foreign protocol wants it read
-    if other is not None and not (found.fits and is_plugin):
-        return found.dissector, f"No protocol fits: {other.text}."
-    if found.fits:
-        return found.dissector, None
-    name = found.dissector.name
-    return found.dissector, f"No protocol fits. The best guess is shown: {name}. If it is right, give -p {name}."
-
-
 def text_lines(
     dissector: Dissector, found: Iterator[pasted.PastedMessage], limits: Limits, guess: bool
 ) -> Iterator[Line]:
@@ -117,18 +95,5 @@ def text_lines(
     for number, piece in enumerate(found):
         if number:
             yield EMPTY
-        message, tree = decode_messages(dissector, piece, guess)
+        message, tree = decode_pasted(dissector, piece, guess)
         yield from format_message(message, tree, limits)
-
-
-def decode_messages(dissector: Dissector, piece: pasted.PastedMessage, guess: bool) -> tuple[PrintedMessage, Tree]:
-    """Decodes a message to a tree; `guess`: its dissector is uncertain."""
-    body = defects.decode_values(dissector, piece.data, piece.context)
-    tree = defects.decode_tree(dissector, piece.data, piece.context)
-    header = piece.header
-    if guess and header.state is not State.UNDECODED:
-        header = replace(header, state=State.GUESSED)
-    known = {(finding.code, finding.text) for finding in tree.findings}
-    more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in known)
-    info = defects.format_info(dissector, body, piece.context)
-    return PrintedMessage(dissector.name, header, body.error, info, more), tree

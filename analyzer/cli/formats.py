@@ -77,8 +77,8 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
         @wraps(command)
         def with_form(*args: Any, form: str, as_json: bool, **rest: Any) -> Any:
             if as_json:
-                given = click.get_current_context().get_parameter_source("form") is not ParameterSource.DEFAULT
-                if given and form != short:
+                is_explicit = click.get_current_context().get_parameter_source("form") is not ParameterSource.DEFAULT
+                if is_explicit and form != short:
                     raise UserError(
                         f"--json means --format {short}, but --format {form} is given too. Leave one of them out."
                     )

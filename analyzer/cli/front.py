@@ -36,7 +36,7 @@ SYNONYMS = {
 }
 """Words that people try first, and the commands that do what they mean."""
 
-OWN = {"--config": 2, "--debug": 1}
+OWN = {"--config": 2, "--plugin": 2, "--debug": 1}
 """Options of the program itself that may stand before a command, and how many words each takes."""
 
 ANSWERED = frozenset({"-h", "--help", "--version"})
@@ -56,7 +56,7 @@ def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[st
 
 
 def _own(word: str) -> int:
-    return 1 if word.startswith("--config=") else OWN.get(word, 0)
+    return 1 if word.startswith(("--config=", "--plugin=")) else OWN.get(word, 0)
 
 
 def _is_front(word: str) -> bool:

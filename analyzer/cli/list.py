@@ -82,15 +82,15 @@ def command(
 def _print_read(session: Session, printer: RowPrinter, selection: Selection, count: int) -> None:
     """Rows that have been read; where the input goes on, they know no more than a stream up to there."""
     printer.print_head()
-    asked, printed = (
+    read_format, printed = (
         RowReader(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
     )
     if session.jobs > 1 and selection.divisible and printer.divisible and printer.out_is_standard:
-        choose = partial(selection.filter_rows, asked)
+        choose = partial(selection.filter_rows, read_format)
         passing = print_shared_rows(printer, printed, choose, count, sys.stdout.buffer)
     else:
         passing = 0
-        for rows in selection.select_rows(asked, count):
+        for rows in selection.select_rows(read_format, count):
             printer.print_rows(printed, rows)
             passing += len(rows)
     printer.end()

@@ -88,7 +88,7 @@ def _stop_on_signals(sniffing: LiveSession) -> Iterator[None]:
 @contextmanager
 def _printing(status: LiveStatus) -> Iterator[None]:
     """What is printed is there when this ends; errors are what they mean."""
-    with status.making_room():
+    with status.hide_status():
         try:
             yield
             sys.stdout.buffer.flush()

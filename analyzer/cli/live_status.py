@@ -63,7 +63,7 @@ class LiveStatus:
             self._write(WIPE)
 
     @contextmanager
-    def making_room(self) -> Iterator[None]:
+    def hide_status(self) -> Iterator[None]:
         """Hides the status line while rows are printed to the same terminal."""
         if not self._shared:
             yield
@@ -92,7 +92,7 @@ class LiveStatus:
                     if not self._over.is_set():
                         self._write(WIPE + self._format_health(health))
             else:
-                for text in self._remarks(health):
+                for text in self._list_warnings(health):
                     self._write(sentence(text) + "\n")
 
     def _format_health(self, health: RunHealth) -> str:
@@ -105,7 +105,7 @@ class LiveStatus:
             parts.append(_late(health))
         return safe_text(", ".join(parts), max(shutil.get_terminal_size().columns - 1, 20))
 
-    def _remarks(self, health: RunHealth) -> Iterator[str]:
+    def _list_warnings(self, health: RunHealth) -> Iterator[str]:
         """What is news."""
         if health.dropped > self._dropped:
             if self._quiet >= QUIET:

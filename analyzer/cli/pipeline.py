@@ -19,6 +19,7 @@ from analyzer.cli.values import Seconds, Whole
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
+from analyzer.plugin_files import list_plugin_files
 from analyzer.render import extras
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def command(
     the same options each time. Each run adds the files that are finished. DIR and the state must lie outside SOURCE.
     Use --close once, at the very end; later runs cannot add anything.
     """
+    if list_plugin_files():
+        raise UserError("--plugin is not for pipeline: workers do not have the file. Install the plug-in as a package.")
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("Streams have no numbers in a pipeline. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
     extras.require_extra("pipeline", "pipeline", whole=remote is not None)

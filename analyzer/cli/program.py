@@ -109,6 +109,14 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
         tell_path(ctx, parameter, path)
 
 
+def _plugin(ctx: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
+    if files and not ctx.resilient_parsing:
+        from analyzer.plugin_files import load_plugin_file  # most users never say it
+
+        for file in files:
+            load_plugin_file(file)
+
+
 @click.group(
     cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )  # fmt: skip
@@ -122,6 +130,15 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
 )
 @click.option(
     "--config", type=click.Path(), expose_value=False, callback=_config, help="Read the configuration from this file."
+)
+@click.option(
+    "--plugin",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    expose_value=False,
+    callback=_plugin,
+    help="Load the dissectors of a Python file. Repeat it for more.",
 )
 @click.option(
     "--debug",

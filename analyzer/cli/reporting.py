@@ -59,8 +59,8 @@ class PrintedReport:
 
             _write_json(make_overview_object(found, RowReader(self._session)))
         elif self._form != "table":
-            named = ((each.protocol, each.operation, asdict(each.figures)) for each in found.operations)
-            rows = ({"protocol": protocol, "operation": name, **figures} for protocol, name, figures in named)
+            named = ((each.protocol, each.operation, asdict(each.metrics)) for each in found.operations)
+            rows = ({"protocol": protocol, "operation": name, **metrics} for protocol, name, metrics in named)
             write_objects(sys.stdout.buffer, self._form, ["protocol", "operation", *METRIC_NAMES], rows)
         else:
             from analyzer.render.overview_text import format_overview
@@ -85,14 +85,14 @@ class PrintedReport:
             rows = (make_group_object(by, group) for group in groups)
             write_objects(sys.stdout.buffer, self._form, [*by, *METRIC_NAMES], rows)
         else:
-            from analyzer.render.figures_text import format_groups
+            from analyzer.render.metrics_text import format_groups
 
             print_fitted(format_groups(found, groups, self._bars, line_width()))
 
     def traffic(self, view: str) -> None:
         """Prints the conversations or endpoints; view: which of them."""
         from analyzer.insight.traffic import Conversation, Endpoint, conversations, endpoints
-        from analyzer.render.figures_text import format_conversations, format_endpoints
+        from analyzer.render.metrics_text import format_conversations, format_endpoints
         from analyzer.render.overview_json import make_conversation_object
 
         reader = RowReader(self._session)
@@ -143,7 +143,7 @@ def _sort_rows(found: Statistics, by: Sequence[str], sort: str | None) -> Sequen
     name, descending = order
 
     def value(group: GroupStatistics) -> Any:
-        return group.key[by.index(name)] if name in by else getattr(group.figures, name)
+        return group.key[by.index(name)] if name in by else getattr(group.metrics, name)
 
     known = [group for group in found.groups if value(group) is not None]
     if name in by:  # values may be of several kinds

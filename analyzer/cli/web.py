@@ -25,6 +25,7 @@ from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules
+from analyzer.plugin_files import list_plugin_files
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -113,7 +114,8 @@ def _command(context: click.Context) -> list[str]:
     """The words that start `open`; -P: a folder of the user's that is called analyzer is none of ours."""
     path, is_named = config_path()
     config = ["--config", path] if is_named else []
-    return [sys.executable, "-P", "-m", "analyzer.cli", *config, "open", *context.meta[WORDS]]
+    plugins = [word for path in list_plugin_files() for word in ("--plugin", path)]
+    return [sys.executable, "-P", "-m", "analyzer.cli", *config, *plugins, "open", *context.meta[WORDS]]
 
 
 def _check_files(files: Sequence[str]) -> None:

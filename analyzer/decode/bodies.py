@@ -47,9 +47,9 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tre
     return tree
 
 
-def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
-    """Adds to a Body what the index finds about its row; remarks: these findings, if known already."""
-    known = list_row_findings(session, row) if remarks is None else remarks
+def add_row_findings(session: Analysis, row: int, body: Body, row_findings: Sequence[Finding] | None = None) -> Body:
+    """Adds to a Body what the index finds about its row; row_findings: these findings, if known already."""
+    known = list_row_findings(session, row) if row_findings is None else row_findings
     return body._replace(findings=(*known, *_filter_findings(session, row, body.findings)))
 
 

@@ -104,7 +104,7 @@ class RowReader:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
         readable = read_undecoded(session, rows)
         requests = find_requests(session, rows, readable) if info else repeat(None, len(rows))
-        for row, (dissector, message, context), number, remarks, request in zip(
+        for row, (dissector, message, context), number, finding_flags, request in zip(
             cells, readable, rows.tolist(), self.flag_findings(rows).tolist(), requests, strict=True
         ):
             body = (
@@ -114,8 +114,8 @@ class RowReader:
             )
             if request is not None:
                 body = request.add_to_body(body)
-            if remarks:
-                body = add_row_findings(session, number, body, decode_findings(remarks))
+            if finding_flags:
+                body = add_row_findings(session, number, body, decode_findings(finding_flags))
             found = dict(zip(keys, row, strict=True))
             if error:
                 found["error"] = make_error(body)
@@ -196,7 +196,7 @@ class RowReader:
         named = self.read_names("client", rows)
         if not self.streaming:
             return named
-        is_resolved = self.take_cells("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
+        is_resolved = self.take_cells("marks", rows) & RowMark.CLIENT_NAMED_LATER != 0
         return TextColumn(named.texts, np.where(is_resolved, 0, named.numbers))
 
     def find_partner_rows(self, rows: Ints) -> Ints:

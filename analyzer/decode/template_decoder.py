@@ -52,7 +52,7 @@ GUESSED, GUESSED_BYTES = 32_768, 4 << 20
 LONGEST = 4 << 20
 """Bytes of a message beyond which it is decoded for itself."""
 
-RECALLED = 24 << 20
+REQUEST_BUDGET = 24 << 20
 """Bytes of requests that are read beside the answers of one call."""
 
 _ONE, _SEVERAL, _PAIR = range(3)
@@ -117,14 +117,15 @@ class TemplateCache:
 class TemplateDecoder:
     """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
 
-    cache: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether
-    one of these is the line for people, for which an answer may need its request: then both are alike, or neither.
+    cache: templates of another decoder, also of another analysis, whose `say` makes the same texts. needs_requests:
+    whether one of the texts is the summary line, for which an answer may need its request. Then both messages match a
+    template, or neither.
     """
 
     def __init__(
-        self, reader: RowReader, say: MakeBodyTexts, cache: TemplateCache | None = None, *, asks: bool = True
+        self, reader: RowReader, say: MakeBodyTexts, cache: TemplateCache | None = None, *, needs_requests: bool = True
     ) -> None:
-        self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
+        self._reader, self._session, self._say, self._needs_requests = reader, reader.session, say, needs_requests
         self._templates = TemplateCache() if cache is None else cache
         self._hints: list[Mapping[str, str]] = []
         """What orphans of these rows are read as; in a key of a kind, -2 stands for the first."""
@@ -142,10 +143,10 @@ class TemplateDecoder:
 
     def _make_key(self, key: tuple[int, ...]) -> Hashable:
         """The same without what is only this analysis's number of something."""
-        *numbers, extra, protocol, lies, remarks = key
+        *numbers, extra, protocol, lies, finding_flags = key
         engine = self._session.engine
         extras = self._read_extra(extra)
-        return *numbers, extras and tuple(sorted(extras.items())), engine.dissector(protocol), lies, remarks
+        return *numbers, extras and tuple(sorted(extras.items())), engine.dissector(protocol), lies, finding_flags
 
     def _read_extra(self, number: int) -> Mapping[str, str] | None:
         """Returns the extra context of a kind, by its number in the index or in `_hints`."""
@@ -172,22 +173,22 @@ class TemplateDecoder:
         if len(rows) >= WORTH:
             self._number_hints(rows, columns[3])
         columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
-        remarks = self._reader.flag_findings(rows)
-        columns.append(remarks)
+        finding_flags = self._reader.flag_findings(rows)
+        columns.append(finding_flags)
         orphan = (columns[0] == NULL) & (columns[2] == Role.RESPONSE)
         good = table.column("state")[rows] == np.where(orphan, State.GUESSED, State.COMPLETE)
         good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
-        good &= remarks & ALONE == 0
+        good &= finding_flags & ALONE == 0
         places = np.flatnonzero(good)
         if not len(places):
             return
         length = table.column("length")[rows]
         kinds, keys = make_group_keys([column[places] for column in columns])
-        budget = RECALLED
+        budget = REQUEST_BUDGET
         for key, alike in iterate_groups(keys):
             *kind, lies, finding_bits = (int(column[key]) for column in kinds)
             those = {lies: places[alike]}
-            if self._asks and self._list_request_fields(*kind):
+            if self._needs_requests and self._list_request_fields(*kind):
                 those, budget = self._join_requests(rows, places[alike], lies, budget)
             for how, some in those.items():
                 if _estimate_worth(length[some]) >= WORTH:
@@ -263,7 +264,7 @@ class TemplateDecoder:
             return ConcatenatedMessages([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
         return ConcatenatedMessages(read_messages(session, rows)), np.cumsum(length) - length, length
 
-    def _make_template(self, row: int, lies: int, remarks: tuple[Finding, ...], extra: int) -> Template | None:
+    def _make_template(self, row: int, lies: int, row_findings: tuple[Finding, ...], extra: int) -> Template | None:
         session = self._session
         dissector, context = find_dissector(session, row), read_context(session, row)
         context = replace(context, extra=self._read_extra(extra))
@@ -278,18 +279,18 @@ class TemplateDecoder:
                     made = made._replace(body=made.body._replace(request_code=request[1].code))
             else:
                 made = dissector.template(read_message(session, row), context, None)
-            if made is not None and remarks:
-                made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
+            if made is not None and row_findings:
+                made = made._replace(body=made.body._replace(findings=(*row_findings, *made.body.findings)))
             body_texts = {} if made is None else self._say(made.body, dissector, context)
         except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
             return None
         if made is None:
             return None
-        texts = {slot: _cut_text(text, made.shape) for slot, text in body_texts.items()}
+        texts = {slot: _cut_text(text, made.builder) for slot, text in body_texts.items()}
         # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
-        return Template(made.shape, texts)
+        return Template(made.builder, texts)
 
 
 def _estimate_worth(length: Ints) -> int:
@@ -323,12 +324,12 @@ def _read_nested(match: Sequence[TemplateMatch]) -> None:
             each.set_nested_values(values[id(each)])
 
 
-def _cut_text(text: str, shape: TemplateBuilder) -> list[bytes | Marked]:
+def _cut_text(text: str, builder: TemplateBuilder) -> list[bytes | Marked]:
     """A text at its marks."""
     parts: list[bytes | Marked] = []
     for index, part in enumerate(_MARK.split(text)):
         if index % 2:
-            parts.append(shape.marks[int(part)])
+            parts.append(builder.marks[int(part)])
         elif part:
             parts.append(part.encode())
     return parts

@@ -47,8 +47,8 @@ class MarkingWriter(JsonWriter):
         if kind is Text or kind is PiecewiseText:
             return str(value)
         if kind is NestedValue:
-            return orjson.Fragment(value.shape.mark(WrittenValue(value, self.format_nested_values)))
+            return orjson.Fragment(value.builder.mark(WrittenValue(value, self.format_nested_values)))
         if kind is Bytes:
-            shown = value.shape.mark(Hex(value, self.limits.bytes_limit))
+            shown = value.builder.mark(Hex(value, self.limits.bytes_limit))
             return orjson.Fragment(f'{{"hex":"{shown}","length":{value.size}}}')
         return super()._make_plain(value)

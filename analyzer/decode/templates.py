@@ -129,36 +129,36 @@ class TemplateBreak(NamedTuple):
 class Template:
     """The text of one message with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, shape: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
-        self.shape, self.texts = shape, texts
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
+        self.builder, self.texts = builder, texts
         self.hits = self.tried = 0
         flowing = (
-            TemplateBreak(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at]
+            TemplateBreak(term.at, term.at + term.size, term) for term in builder.flowing if not builder.fixed[term.at]
         )
-        settled = {each.extent.begin for each in shape.stretches if each.settled}
+        settled = {each.extent.begin for each in builder.stretches if each.settled}
         # What is read in two ways is one break, and none as soon as one of them has the same length in all messages.
         stretches = {
             each.extent.begin: TemplateBreak(each.extent.begin, each.extent.end, each)
-            for each in shape.stretches
-            if each.extent.begin not in settled and not shape.fixed[each.extent.begin]
+            for each in builder.stretches
+            if each.extent.begin not in settled and not builder.fixed[each.extent.begin]
         }
         self.breaks = sorted((*flowing, *stretches.values()), key=itemgetter(0))
         self.begins = [0, *(each.end for each in self.breaks)]
-        self.ends = [*(each.begin for each in self.breaks), len(shape.data)]
-        fixed, data = np.frombuffer(shape.fixed, np.uint8), np.frombuffer(shape.data, np.uint8)
+        self.ends = [*(each.begin for each in self.breaks), len(builder.data)]
+        fixed, data = np.frombuffer(builder.fixed, np.uint8), np.frombuffer(builder.data, np.uint8)
         self.fixed = [np.flatnonzero(fixed[begin:end]) for begin, end in zip(self.begins, self.ends, strict=True)]
         self.wanted = [data[begin + places] for begin, places in zip(self.begins, self.fixed, strict=True)]
         self.varints: list[list[tuple[int, int]]] = [[] for _ in self.begins]
-        for term in shape.varints:
+        for term in builder.varints:
             segment, inside = self.locate(term.at)
             self.varints[segment].append((inside, term.size))
-        self.decimals = [term for term in dict.fromkeys(shape.decimals) if not shape.fixed[term.at]]
-        self.bounds, self.conditions = split_conditions(shape.conditions, self.locate)
+        self.decimals = [term for term in dict.fromkeys(builder.decimals) if not builder.fixed[term.at]]
+        self.bounds, self.conditions = split_conditions(builder.conditions, self.locate)
 
     @property
     def cost(self) -> int:
         """How many small ones take as much memory."""
-        return 1 + len(self.shape.data) // _SMALL
+        return 1 + len(self.builder.data) // _SMALL
 
     def is_likely(self, rows: int) -> bool:
         """Whether enough of so many rows will have the shape, as it went so far."""
@@ -277,9 +277,9 @@ class TemplateMatch:
 
     def _check_messages(self) -> None:
         """Conditions, extents, what can be printed, checksums: the dearest last."""
-        shape = self.template.shape
+        builder = self.template.builder
         good = np.ones(len(self.rows), bool)
-        for extent in shape.extents:
+        for extent in builder.extents:
             size = self._add_terms(extent.terms) - extent.bias
             good &= size == self.find_position(extent.end) - self.find_position(extent.begin)
         self._keep_matching(good)
@@ -287,10 +287,10 @@ class TemplateMatch:
             self._flowing[term], good = self._read_decimal(term)
             self._keep_matching(good)
         self._keep_matching(self._meet_conditions(nested=False))
-        texts = {id(mark): mark for mark in shape.marks if type(mark) is Text}.values()
+        texts = {id(mark): mark for mark in builder.marks if type(mark) is Text}.values()
         for size in map(self._measure_stretch, texts):
             self._keep_matching(_are_short_enough(size))
-        for shown in [mark for mark in shape.marks if type(mark) is Hex]:
+        for shown in [mark for mark in builder.marks if type(mark) is Hex]:
             size = self._measure_stretch(shown.stretch)
             self._keep_matching(_are_short_enough(size if shown.limit is None else np.minimum(size, shown.limit)))
         for text in texts:
@@ -299,7 +299,7 @@ class TemplateMatch:
             good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._measure_stretch(text))
             good &= content[np.arange(len(content)), np.maximum(size - 1, 0)] != cells.SPACE
             self._keep_matching(good)
-        for checksum in shape.checksums:
+        for checksum in builder.checksums:
             begin, end = self.find_position(checksum.begin), self.find_position(checksum.end)
             expected = self.read_number(Term(checksum.at, 4, "I")).tolist()
             parts = self._store.read_many(self.at + begin, end - begin)
@@ -309,7 +309,7 @@ class TemplateMatch:
 
     def list_nested(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
         """Yields each nested value, its bytes in each message, and the numbers that decoding needs."""
-        for nested in self.template.shape.stretches:
+        for nested in self.template.builder.stretches:
             if type(nested) is NestedValue and not nested.settled:
                 contents = self._store.read_many(
                     self.at + self.find_position(nested.extent.begin), self._measure_stretch(nested)
@@ -367,7 +367,7 @@ class TemplateMatch:
         if term.code == RUN:
             return self.find_position(term.at + term.size) - self.find_position(term.at)
         if term.code == DECIMAL:  # its bytes are part of the shape
-            return np.full(len(self.rows), int(self.template.shape.data[term.at : term.at + term.size]), np.int64)
+            return np.full(len(self.rows), int(self.template.builder.data[term.at : term.at + term.size]), np.int64)
         segment, inside = self.template.locate(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
         if term.code in (UVARINT, ZIGZAG, FLOWING):
@@ -412,7 +412,7 @@ class TemplateMatch:
 
     def _write_integers(self) -> None:
         """Makes the cells of all integers, those of about the same size together: each call costs as much as many."""
-        marks = [mark for mark in self.template.shape.marks if type(mark) is Integer]
+        marks = [mark for mark in self.template.builder.marks if type(mark) is Integer]
         by_groups: dict[int, list[tuple[int, Ints]]] = {}
         for mark in marks:
             numbers = self._add_terms(mark.terms)

@@ -160,7 +160,7 @@ def _options(kind: int, data: bytes, order: str, without: frozenset[int] = froze
 
 def _describe_section(infos: Sequence[CaptureInfo]) -> bytes:
     """The section's options: all comments of the inputs, and where the first that says so was captured."""
-    found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.remarks]
+    found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.capture_comments]
     for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):
         option_text = next((text for info in infos if (text := getattr(info, name))), None)
         if option_text:

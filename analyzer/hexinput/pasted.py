@@ -39,25 +39,25 @@ class Recognition(NamedTuple):
     fits: bool
 
 
-def recognise_among(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognition:
+def recognise_among(data: bytes, dissectors: Iterable[Dissector], is_response: bool = False) -> Recognition:
     """Returns the dissector that is surest of these bytes; the first one of equals."""
-    return _confirm_recognition(_find_surest(data, dissectors, response_told), data)
+    return _confirm_recognition(_find_surest(data, dissectors, is_response), data)
 
 
-def _find_surest(data: bytes, dissectors: Iterable[Dissector], response_told: bool) -> Recognition:
-    prefix, from_client = data[:PREFIX], False if response_told else None
+def _find_surest(data: bytes, dissectors: Iterable[Dissector], is_response: bool) -> Recognition:
+    prefix, from_client = data[:PREFIX], False if is_response else None
     probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
     surest, sure = max(probed, key=lambda found: found[1])
-    return Recognition(surest, sure, sure >= (FITS_AS_RESPONSE if response_told else FITS))
+    return Recognition(surest, sure, sure >= (FITS_AS_RESPONSE if is_response else FITS))
 
 
-def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
+def recognise_any(data: bytes, is_response: bool = False) -> Recognition:
     """Recognises bytes among all dissectors; imports only those that can be surer than the first."""
     first, *others = registry.names()
-    found = _find_surest(data, (registry.by_name(first),), response_told)
+    found = _find_surest(data, (registry.by_name(first),), is_response)
     if found.confidence >= registry.CERTAIN:
         others = [name for name in others if registry.may_be_surer(name, data[:PREFIX])]
-    found = _find_surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    found = _find_surest(data, map(registry.by_name, (first, *others)), is_response) if others else found
     return _confirm_recognition(found, data)
 
 
@@ -122,9 +122,9 @@ def decode_by_looks(
 def _looks_like_request(dissector: Dissector, message: MessageBytes) -> bool:
     """Which of both it rather is; what breaks as a request, and can be read as an answer to the end, is an answer."""
     prefix = message.data[:PREFIX]
-    asks, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
-    if asks < answers or not answers:
-        return asks >= answers
+    request_score, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
+    if request_score < answers or not answers:
+        return request_score >= answers
     data, _, context = _make_pasted(message, dissector.header(message.data[: dissector.prefix], True))
     if all(
         finding.severity is not Severity.ERROR for finding in defects.decode_values(dissector, data, context).findings

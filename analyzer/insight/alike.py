@@ -37,7 +37,7 @@ Quiet = tuple[Path, int | None]
 """A field, and the number that it must have; None is null."""
 
 
-class Wanted(NamedTuple):
+class FieldSelection(NamedTuple):
     """Fields of messages by which they are alike (same), that differ (numbers), and that must have a value (quiet)."""
 
     same: frozenset[Path]
@@ -63,7 +63,7 @@ class AlikePlan(NamedTuple):
     inside: Mapping[int, _Inside]
 
 
-def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: Wanted) -> AlikePlan | None:
+def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection) -> AlikePlan | None:
     """Plans the walk to fields; None where one of them cannot be read so."""
     same: set[int] = set()
     numbers: dict[int, Path] = {}

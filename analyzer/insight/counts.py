@@ -68,10 +68,10 @@ def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCou
     names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
     by_operation = _count_groups(rows, protocol * width + operation)
     operations = [
-        Count(names[key // width], analysis.engine.names.text(texts[key % width]), *figures)
-        for key, figures in by_operation.items()
+        Count(names[key // width], analysis.engine.names.text(texts[key % width]), *metrics)
+        for key, metrics in by_operation.items()
     ]
-    protocols = [Count(names[key], None, *figures) for key, figures in _count_groups(rows, protocol).items()]
+    protocols = [Count(names[key], None, *metrics) for key, metrics in _count_groups(rows, protocol).items()]
     most = {each.protocol: each.messages for each in protocols}
     return MessageCounts(
         sorted(protocols, key=lambda each: (-each.messages, each.protocol)),
@@ -103,15 +103,15 @@ def _count_groups(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]
     role, alone = rows["role"], find_missing_partners(rows["partner"], rows["marks"])
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE
-    figures = [
+    metrics = [
         np.bincount(keys, minlength=size),
         *(_count_chosen(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
         *(_count_chosen(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
         # Weights are summed as floats, which are exact up to 2^53 bytes.
         np.bincount(keys, rows["length"], minlength=size).astype(np.int64),
     ]
-    table = np.stack(figures, axis=1)
-    return {key: table[key].tolist() for key in np.flatnonzero(figures[0]).tolist()}
+    table = np.stack(metrics, axis=1)
+    return {key: table[key].tolist() for key in np.flatnonzero(metrics[0]).tolist()}
 
 
 def _count_chosen(keys: Ints, chosen: Bools, size: int) -> Ints:

@@ -20,7 +20,7 @@ from dissectors.slotted import make_slotted
 from dissectors.wire.amounts import count_text, size_text
 from dissectors.wire.times import lasting
 
-TOLD_SHARE = 20
+SHOWN_SHARE = 20
 """A part is told where it is at least this part of the whole time."""
 
 NOTEWORTHY_NS = 1_000_000
@@ -120,7 +120,7 @@ def _tell(session: Analysis, delay: ExchangeDelays) -> str:
     who = "server" if side == FROM_CLIENT else "client"
     took = lasting(part["working"]) if part["working"] else ""
     answered = f"answered in {took}" if took else "answered at once"
-    did = f"kept the request for {took}" if took and delay.kept[0] else answered
+    did = f"kept the request for {took}" if took and delay.may_wait[0] else answered
     sizes = [session.rows.cell("length", int(row[0])) for row in (delay.request, delay.answer)]
     resent = count_text(int(delay.resent[0]), "retransmission")
     others = [
@@ -134,6 +134,6 @@ def _tell(session: Analysis, delay: ExchangeDelays) -> str:
         (part["sending"], f"{size_text(sizes[0])} of the request took {lasting(part['sending'])}"),
         (part["answering"], f"{size_text(sizes[1])} of the answer took {lasting(part['answering'])}"),
     ]
-    least = max(int(delay.total[0]) // TOLD_SHARE, 1)
-    told = [text for took, text in sorted(others, key=lambda other: -other[0]) if took >= least]
-    return "; ".join([f"the {who} {did}", *told])
+    least = max(int(delay.total[0]) // SHOWN_SHARE, 1)
+    texts = [text for took, text in sorted(others, key=lambda other: -other[0]) if took >= least]
+    return "; ".join([f"the {who} {did}", *texts])

@@ -38,7 +38,7 @@ PARTS = ("client", "sending", "network", "lost", "closed", "waiting", "working",
 class ExchangeDelays(ArrayRows):
     """Divides n exchanges, each by its rows; times in ns. resent: packets. ahead: requests that it waited for.
 
-    begin: the first byte of the request. kept: who answers may take its time, for it waits until there is something.
+    begin: time of the first byte of the request. may_wait: the server may delay the answer until it has data to send.
     """
 
     request: Ints
@@ -54,7 +54,7 @@ class ExchangeDelays(ArrayRows):
     answering: Ints
     resent: Ints
     ahead: Ints
-    kept: Bools
+    may_wait: Bools
 
     @property
     def total(self) -> Ints:
@@ -65,7 +65,7 @@ class ExchangeDelays(ArrayRows):
     @property
     def cost(self) -> Ints:
         """The same without what is meant to take time."""
-        return self.total - np.where(self.kept, self.working, 0)
+        return self.total - np.where(self.may_wait, self.working, 0)
 
 
 def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
@@ -79,28 +79,28 @@ def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
     request, stream, side = request[order], stream[order], side[order]
     answer = table.column("partner")[request].astype(np.int64)
     begin = pieces.column("time")[table.column("pieces")[request]]
-    asked = np.maximum(table.column("time")[request], begin)
-    first = np.maximum(pieces.column("time")[table.column("pieces")[answer]], asked)
+    requested = np.maximum(table.column("time")[request], begin)
+    first = np.maximum(pieces.column("time")[table.column("pieces")[answer]], requested)
     last = np.maximum(table.column("time")[answer], first)
     client, network = _find_round_trips(session, stream, side)
     stalls = _Stalls(session, stream, side)
-    sending, resent = stalls.measure(begin, asked)
-    between, more = stalls.measure(asked, first)
+    sending, resent = stalls.measure(begin, requested)
+    between, more = stalls.measure(requested, first)
     answering, others = stalls.measure(first, last)
     late, last_ones = stalls.measure_late(first, last)
-    network = np.minimum(network, first - asked)
-    free = first - asked - network
+    network = np.minimum(network, first - requested)
+    free = first - requested - network
     lost, closed = np.minimum(between[0], free), np.minimum(between[1], np.maximum(free - between[0], 0))
     free = free - lost - closed
-    in_order, kept = _find_habits(session, request)
-    ahead, behind = _find_queue(2 * stream + side, asked, last, first)
-    waiting = np.where(in_order, np.clip(ahead - asked - network - lost - closed, 0, free), 0)
+    in_order, may_wait = _find_habits(session, request)
+    ahead, behind = _find_queue(2 * stream + side, requested, last, first)
+    waiting = np.where(in_order, np.clip(ahead - requested - network - lost - closed, 0, free), 0)
     return ExchangeDelays(
         request,
         answer,
         begin,
         client,
-        asked - begin - sending[0] - sending[1],
+        requested - begin - sending[0] - sending[1],
         network,
         sending[0] + lost + answering[0] + late,
         sending[1] + closed + answering[1],
@@ -109,35 +109,35 @@ def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
         last - first - answering[0] - answering[1],
         resent + more + others + last_ones,
         np.where(waiting > 0, behind, 0),
-        kept,
+        may_wait,
     )
 
 
 def _find_round_trips(session: Analysis, stream: Ints, side: Ints) -> tuple[Ints, Ints]:
     """Returns the round trips from the capture point to who asks and to who answers, 0 where they are unknown."""
     streams, back = np.unique(stream, return_inverse=True)
-    figures = session.engine.network.find_figures(streams)
+    metrics = session.engine.network.find_metrics(streams)
     both = [
-        np.where(each == UNMEASURED, 0, np.maximum(each, 0))[back] for each in (figures.client_rtt, figures.server_rtt)
+        np.where(each == UNMEASURED, 0, np.maximum(each, 0))[back] for each in (metrics.client_rtt, metrics.server_rtt)
     ]
-    asks = side == FROM_CLIENT
-    return np.where(asks, both[0], both[1]), np.where(asks, both[1], both[0])
+    from_client = side == FROM_CLIENT
+    return np.where(from_client, both[0], both[1]), np.where(from_client, both[1], both[0])
 
 
 def _find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
     """Returns whether the answers of a connection come in order, and whether a request may be kept for long."""
     protocols, codes = (session.rows.column(name)[request] for name in ("protocol", "code"))
-    in_order, kept = np.zeros(len(request), bool), np.zeros(len(request), bool)
+    in_order, may_wait = np.zeros(len(request), bool), np.zeros(len(request), bool)
     for number in np.unique(protocols).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
         if dissector is not None:
             mine = protocols == number
             in_order[mine] = dissector.answers_in_order
-            kept |= mine & np.isin(codes, list(dissector.long_polls | dissector.waits))
-    return in_order, kept
+            may_wait |= mine & np.isin(codes, list(dissector.long_polls | dissector.waits))
+    return in_order, may_wait
 
 
-def _find_queue(half: Ints, asked: Ints, last: Ints, first: Ints) -> tuple[Ints, Ints]:
+def _find_queue(half: Ints, requested: Ints, last: Ints, first: Ints) -> tuple[Ints, Ints]:
     """Returns when the answers before an exchange's own were sent, and how many of these it had to wait for.
 
     half: numbers of directions, rising; exchanges are in the order of requests.
@@ -148,7 +148,7 @@ def _find_queue(half: Ints, asked: Ints, last: Ints, first: Ints) -> tuple[Ints,
         some = slice(begin, end)
         latest = np.maximum.accumulate(last[some])
         done[begin + 1 : end] = latest[:-1]
-        ahead[some] = np.arange(end - begin) - np.searchsorted(latest, asked[some], "right")
+        ahead[some] = np.arange(end - begin) - np.searchsorted(latest, requested[some], "right")
     return np.minimum(done, first), np.maximum(ahead, 0)
 
 
@@ -165,12 +165,12 @@ class _Stalls:
         client = np.maximum(session.engine.streams.column("client"), 0)
         self._found: list[tuple[slice, int, bool, Ints, Ints]] = []
         lost = kind == NetworkEventKind.RETRANSMISSION
-        told = np.flatnonzero(lost | (kind == NetworkEventKind.ZERO_WINDOW))
-        told = told[np.argsort(of_stream[told], kind="stable")]
+        blocking = np.flatnonzero(lost | (kind == NetworkEventKind.ZERO_WINDOW))
+        blocking = blocking[np.argsort(of_stream[blocking], kind="stable")]
         for begin, end in zip(*(edge.tolist() for edge in find_runs(2 * stream + side)), strict=True):
             number = int(stream[begin])
-            first, stop = np.searchsorted(of_stream[told], (number, number + 1))
-            here = told[first:stop]
+            first, stop = np.searchsorted(of_stream[blocking], (number, number + 1))
+            here = blocking[first:stop]
             for column, which in ((0, lost[here]), (1, ~lost[here])):
                 for of_side in (0, 1):
                     mine = here[which & (events.column("side")[here] == of_side)]

@@ -10,20 +10,22 @@ Watches hear of rows in their order, so one of them shows all rows to these.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.insight import one_way, reused, tls_checks
+from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.insight.network_checks import find_network_problems
 from analyzer.insight.reports import ReportReading, list_reports
+from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.session import Analysis, Session
@@ -32,7 +34,7 @@ from dissectors.api import Dissector
 from dissectors.finding import ERROR_EXPLAINING, Finding, Severity
 from dissectors.triage import PLAIN_ERROR, ErrorMeaning, Triage
 
-ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
+ERROR_ANSWER, PACKETS_DROPPED = "error-answer", "packets-not-kept"
 
 
 class LocatedFinding(NamedTuple):
@@ -55,8 +57,8 @@ def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: Non
     yield from diagnose_rows(session, len(session.rows), looked)
     yield from _diagnose_reports(session)
     yield from (LocatedFinding(None, *each) for each in session.located)
-    yield from (LocatedFinding(None, finding, stream) for stream, finding in find_network_problems(session))
-    yield from (LocatedFinding(None, *each) for each in tls_checks.find_problems(session))
+    for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
+        yield LocatedFinding(None, finding, stream)
     if isinstance(session, Session):
         yield from (
             LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
@@ -97,11 +99,11 @@ def diagnose_rows(
         for about in info_scan.read_rows(rows, scanned):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
-            if about.findings or about.error is not None:
+            shown = reading.findings(about)
+            if shown or about.findings or about.error is not None:
                 lone = bool(alone[session.rows.cell("stream", about.row)])
-                every = _locate_findings(session, about, end)
+                every = _locate_findings(session, about, shown, end)
                 yield from (each for each in every if not (lone and each.finding.code in one_way.LONE))
-            yield from [LocatedFinding(about.row, finding) for finding in reading.findings(about)]
         done += len(rows)
         while numbers and _comes_before(numbers[0], done - 1):
             yield numbers.popleft()
@@ -120,47 +122,54 @@ def _comes_before(found: LocatedFinding, row: int) -> bool:
     return found.row is None or found.row <= row
 
 
-def _locate_findings(session: Analysis, about: About, end: int) -> Iterator[LocatedFinding]:
+def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], end: int) -> Iterator[LocatedFinding]:
     """The findings of a message, and the error that it reports, weighed by what the error means to its protocol.
+
+    shown: what checks find at the message. Where a check tells more than the message alone, the message says nothing.
 
     An error that a finding of the same message explains is told once, by that finding, and is as grave as the error
     unless the finding knows it for harmless. What is a normal step of the protocol is none, nor is an answer that there
     is nothing now. end: when the capture ends, ns since 1970.
     """
-    meaning = None if about.error is None else _weigh_error(session, about)
+    triage = None if about.dissector is None else load_triage(about.dissector)
+    checked: Collection[str] = () if triage is None else triage.by_checks
+    meaning = None if about.error is None else _weigh_error(session, about, triage)
     severity = None if meaning is None else meaning.error_class.severity
-    told = severity is None
-    for each in about.findings:
+    is_reported = severity is None
+    for each in (*(each for each in about.findings if each.code not in checked), *shown):
         if each.code == "unanswered" and _is_pending(session, about.row, end):
             continue
         if about.error is None or each.code not in ERROR_EXPLAINING:
             yield LocatedFinding(about.row, each)
             continue
-        told = True
+        is_reported = True
         harmless = severity is None or each.severity == Severity.NOTE
         graver = each if harmless else replace(each, severity=max(severity or each.severity, each.severity))
         yield LocatedFinding(about.row, graver, None, about.error[1])
-    if about.error is not None and meaning is not None and severity is not None and not told:
+    if about.error is not None and meaning is not None and severity is not None and not is_reported:
         operation = session.engine.names.text(session.rows.cell("operation", about.row))
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         finding = Finding(severity, ERROR_ANSWER, text, advice=meaning.advice)
         yield LocatedFinding(about.row, finding, None, about.error[1])
 
 
-GRACE, HELD_GRACE = 1_000_000_000, 35_000_000_000
+GRACE, LONG_POLL_GRACE = 1_000_000_000, 35_000_000_000
 """ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
 
 
 def _is_pending(session: Analysis, row: int, end: int) -> bool:
-    """Whether a request without an answer may only have come too late for it: its connection is still open."""
+    """Whether nothing is wrong with a request that has no answer.
+
+    It may only have come too late for it, while its connection is still open; or its sender did not wait for news.
+    """
     rows, streams = session.rows, session.engine.streams
     stream = rows.cell("stream", row)
-    if streams.cell("closer", stream) != UNKNOWN_SIDE:
-        return False
-    dissector = session.engine.dissector(rows.cell("protocol", row))
-    held = dissector is not None and rows.cell("code", row) in dissector.long_polls
+    dissector, closer = session.engine.dissector(rows.cell("protocol", row)), streams.cell("closer", stream)
+    is_long_poll = dissector is not None and rows.cell("code", row) in dissector.long_polls
+    if closer != UNKNOWN_SIDE:
+        return is_long_poll and closer == rows.cell("side", row)
     left = end - int(rows.cell("time", row))
-    return left <= (HELD_GRACE if held else GRACE)
+    return left <= (LONG_POLL_GRACE if is_long_poll else GRACE)
 
 
 def load_triage(dissector: Dissector) -> Triage | None:
@@ -169,14 +178,12 @@ def load_triage(dissector: Dissector) -> Triage | None:
     return None if make is None else defects.call_or_default(make, None)
 
 
-def _weigh_error(session: Analysis, about: About) -> ErrorMeaning | None:
+def _weigh_error(session: Analysis, about: About, triage: Triage | None) -> ErrorMeaning | None:
     """What the error of a message means; None where it only says that there is nothing now."""
     assert about.error is not None
-    dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
     operation = session.engine.names.text(session.rows.cell("operation", about.row))
-    if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
+    if about.dissector is not None and about.error[0] in about.dissector.nothing_new.get(operation or "", ()):
         return None
-    triage = None if dissector is None else load_triage(dissector)
     return PLAIN_ERROR if triage is None else triage.weigh_error(about.error[1], operation)
 
 
@@ -187,4 +194,4 @@ def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
             where = f"{info.path}, interface {info.interfaces[place].name or place}"
             lost = f"{counters.dropped:,} packets were dropped while it was captured"
             text = f"{where}: {lost}, so gaps are no loss on the wire"
-            yield Finding(Severity.WARNING, NOT_KEPT, text)
+            yield Finding(Severity.WARNING, PACKETS_DROPPED, text)

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.difference import CHANCE, NAMELESS, STRENGTH, WEIGHTS, Change, Difference
-from analyzer.insight.figure_changes import FigureTests
+from analyzer.insight.metric_changes import MetricTests
 from analyzer.insight.profile import Profile, Setting
 from analyzer.insight.significance import compare_shares
 
 
 def find_differences(before: Profile, after: Profile) -> list[Difference]:
     """All differences that matter, the most telling first."""
-    tests = FigureTests(before, after)
+    tests = MetricTests(before, after)
     tests.compare_traffic()
     for key, mine in after.operations.items():
         tests.compare_operation(key, before.operations.get(key), mine)
@@ -67,7 +67,7 @@ def _make_fact(
 
 
 def _count_protocol(profile: Profile, protocol: str) -> int:
-    return sum(each.figures.messages for (name, _), each in profile.operations.items() if name == protocol)
+    return sum(each.metrics.messages for (name, _), each in profile.operations.items() if name == protocol)
 
 
 def _compare_operations(protocol: str, before: Profile, after: Profile) -> Iterator[Difference]:
@@ -78,12 +78,12 @@ def _compare_operations(protocol: str, before: Profile, after: Profile) -> Itera
         if key[0] != protocol:
             continue
         share = max(
-            0 if each is None else each.figures.messages / profile.total.messages
+            0 if each is None else each.metrics.messages / profile.total.messages
             for each, profile in ((one, before), (other, after))
         )
         name = key[1] or NAMELESS
         if one is None or other is None:
-            counts = (0 if each is None else each.figures.messages for each in (one, other))
+            counts = (0 if each is None else each.metrics.messages for each in (one, other))
             found.setdefault("gone" if other is None else "new", []).append((share, Change(name, *counts)))
         elif one.versions and other.versions and one.versions.keys() != other.versions.keys():
             versions = Change(name, sorted(one.versions), sorted(other.versions))

@@ -84,7 +84,7 @@ class ExpertInfoScan:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = RowReader(session, hindsight=True)
-        self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
+        self._decoder = TemplateDecoder(self._reader, self._scan_group, needs_requests=False)
 
     def scan_rows(self, rows: Ints) -> ScannedRows:
         """Decodes rows, and collects the expert info and errors in them."""
@@ -119,7 +119,7 @@ class ExpertInfoScan:
             yield About(row, dissector, context, error, findings, each)
 
     def _scan_group(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        findings = [[int(each.severity), each.code, each.text] for each in body.findings]
+        findings = [[int(each.severity), each.code, each.text, each.advice] for each in body.findings]
         error = None if body.error is None else list(body.error)
         paths = self._watched(dissector, context)
         seen = _select_fields(body.values, paths) if paths else None
@@ -131,9 +131,9 @@ class ExpertInfoScan:
     def _scan_single(self, rows: Ints, places: Ints) -> Iterator[_ScannedRow]:
         session, count = self._session, 0
         for part in split_rows(session, rows[places]):
-            remarks = self._reader.flag_findings(part).tolist()
+            finding_flags = self._reader.flag_findings(part).tolist()
             for place, row, bits, (dissector, message, context) in zip(
-                places[count:].tolist(), part.tolist(), remarks, read_undecoded(session, part), strict=False
+                places[count:].tolist(), part.tolist(), finding_flags, read_undecoded(session, part), strict=False
             ):
                 body = (
                     raw.make_raw_body(session, row, message)
@@ -153,7 +153,7 @@ _BodyFindings = tuple[tuple[int, str] | None, tuple[Finding, ...]]
 
 def _read_bodies(text: bytes) -> _BodyFindings:
     error, findings = orjson.loads(text)
-    findings_read = tuple(Finding(Severity(severity), code, texts) for severity, code, texts in findings)
+    findings_read = tuple(Finding(Severity(grade), code, text, advice=advice) for grade, code, text, advice in findings)
     return None if error is None else (error[0], error[1]), findings_read
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, argsort_stable, find_runs, iterate_groups, make_group_keys
 from analyzer.decode.multi_segment import locate_messages
-from analyzer.insight.alike import Alike, AlikePlan, Wanted, plan_alike
+from analyzer.insight.alike import Alike, AlikePlan, FieldSelection, plan_alike
 from analyzer.insight.events import Events
 from analyzer.query.fields.walked import find_layout
 from analyzer.session import Analysis
@@ -68,7 +68,7 @@ def plan_kind(dissector: Dissector, context: Context, correlators: Sequence[Corr
     if same or numbers or quiet:
         fast_path, layout = load_fast_path(dissector), find_layout(dissector, context)
         if fast_path is not None and layout is not None and REPORTED not in same:
-            walk = plan_alike(fast_path, layout, Wanted(same, numbers, quiet))
+            walk = plan_alike(fast_path, layout, FieldSelection(same, numbers, quiet))
         if walk is None:
             takers = {number: merge for number, merge in takers.items() if bare >> number & 1}
     return KindPlan(wanted, takers, bare, walk)
@@ -153,7 +153,7 @@ class _Part:
 class Merger:
     """Merges the messages of a reading, part by part.
 
-    ends: the rows, rising, before which ends of connections are heard. read: makes events of rows.
+    ends: the rows, rising, before which ends of connections are ended. read: makes events of rows.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Merger:
         groups.sort(key=_first_of)
         elapsed = self._events.find_elapsed(rows)
         deliveries = [
-            Delivery(event.row, group.correlator, group.handle, _Merged(self._read, part, elapsed, group, event))
+            Delivery(event.row, group.correlator, group.handle, _GroupMessages(self._read, part, elapsed, group, event))
             for group, event in zip(groups, self._make_events(part, groups), strict=True)
         ]
         return MergedPart(taken, deliveries)
@@ -222,18 +222,19 @@ class Merger:
         first = part.rows.copy()
         asking = np.flatnonzero(mine & ~part.answers)
         found = self._group_rows([group[asking], stretch[asking]], asking, part, first)
-        asked = self._find_asked(number, part, first)
-        late = alone & part.answers & (asked != part.partner)
-        for partner, request in zip(part.partner[late].tolist(), asked[late].tolist(), strict=True):
+        requests = self._find_requests(number, part, first)
+        late = alone & part.answers & (requests != part.partner)
+        for partner, request in zip(part.partner[late].tolist(), requests[late].tolist(), strict=True):
             correlator.merged_with[partner] = request
         answering = np.flatnonzero(mine & part.answers)
-        found += self._group_rows([group[answering], stretch[answering], asked[answering]], answering, part, first)
+        found += self._group_rows([group[answering], stretch[answering], requests[answering]], answering, part, first)
         for places in found:
             plan = part.plans[part.keys[places[0]]]
             assert plan is not None
             handle = plan.takers[number].handle
             if handle is not None:
-                request = int(asked[places[0]]) if part.answers[places[0]] and part.partner[places[0]] != NULL else None
+                is_answer = part.answers[places[0]] and part.partner[places[0]] != NULL
+                request = int(requests[places[0]]) if is_answer else None
                 yield _Group(number, handle, places, request, bool(plan.bare & bit))
 
     def _group_rows(self, columns: Sequence[Ints], places: Ints, part: _Part, first: Ints) -> list[Ints]:
@@ -245,20 +246,20 @@ class Merger:
         begin, end = find_runs(keys[order])
         places = places[order]
         first[places] = part.rows[np.repeat(places[begin], end - begin)]
-        return [places[one:other] for one, other in zip(begin.tolist(), end.tolist(), strict=True)]
+        return [places[one:behind] for one, behind in zip(begin.tolist(), end.tolist(), strict=True)]
 
-    def _find_asked(self, number: int, part: _Part, first: Ints) -> Ints:
+    def _find_requests(self, number: int, part: _Part, first: Ints) -> Ints:
         """The first row of the group of each answer's request; remembers it for answers that are in later parts."""
         late = self._late.setdefault(number, {})
-        asked = part.partner.copy()
+        requests = part.partner.copy()
         begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
-        inside = part.answers & (asked >= begin) & (asked < end)
-        asked[inside] = first[asked[inside] - begin]
-        for place in np.flatnonzero(part.answers & (asked >= 0) & (part.partner < begin)).tolist() if late else ():
-            asked[place] = late.pop(int(asked[place]), int(asked[place]))
+        inside = part.answers & (requests >= begin) & (requests < end)
+        requests[inside] = first[requests[inside] - begin]
+        for place in np.flatnonzero(part.answers & (requests >= 0) & (part.partner < begin)).tolist() if late else ():
+            requests[place] = late.pop(int(requests[place]), int(requests[place]))
         later = ~part.answers & (part.partner >= end) & (first != part.rows)
         late.update(zip(part.rows[later].tolist(), first[later].tolist(), strict=True))
-        return asked
+        return requests
 
 
 _MOST_TEXTS = 100_000
@@ -278,7 +279,7 @@ def _first_of(group: _Group) -> int:
     return int(group.places[0])
 
 
-class _Merged(MergedMessages):
+class _GroupMessages(MergedMessages):
     """The messages of a group."""
 
     def __init__(self, read: ReadEvents, part: _Part, elapsed: Ints, group: _Group, first: MessageEvent) -> None:

@@ -38,30 +38,30 @@ _BOTH = 0b11
 
 
 def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
-    """Findings with the stream that each is about."""
+    """Yields findings about the network, each with its stream."""
     streams = session.engine.streams
     numbers = np.arange(len(streams), dtype=np.int64)
     if not len(numbers):
         return
-    figures = session.engine.network.find_figures(numbers)
-    spoken = streams.column("protocol") != NO_PROTOCOL
-    for stream in np.flatnonzero(spoken & (figures.retransmission_time >= LOST_NS)).tolist():
-        cost, many = int(figures.retransmission_time[stream]), int(figures.retransmissions[stream])
+    metrics = session.engine.network.find_metrics(numbers)
+    decoded = streams.column("protocol") != NO_PROTOCOL
+    for stream in np.flatnonzero(decoded & (metrics.retransmission_time >= LOST_NS)).tolist():
+        cost, many = int(metrics.retransmission_time[stream]), int(metrics.retransmissions[stream])
         text = f"{_name(session, stream)}: {count_text(many, 'retransmission')} cost {lasting(cost)}"
         yield stream, _weigh("retransmissions", text, _name_server(session, stream), grave=cost >= GRAVE_LOST_NS)
-    for stream in np.flatnonzero(spoken & (figures.zero_window_time >= CLOSED_NS)).tolist():
-        cost, many = int(figures.zero_window_time[stream]), int(figures.zero_windows[stream])
+    for stream in np.flatnonzero(decoded & (metrics.zero_window_time >= CLOSED_NS)).tolist():
+        cost, many = int(metrics.zero_window_time[stream]), int(metrics.zero_windows[stream])
         text = f"{_name(session, stream)}: {_name_closer(session, stream)} closed its window {_times(many)}, "
         text += f"for {lasting(cost)} in all: it did not read what had come"
         yield stream, _weigh("closed-window", text, _name_server(session, stream), grave=cost >= GRAVE_CLOSED_NS)
-    for stream in _find_cut(session, figures.resetter).tolist():
-        side = int(figures.resetter[stream])
+    for stream in _find_cut(session, metrics.resetter).tolist():
+        side = int(metrics.resetter[stream])
         who = ("the client", "the server")[side]
         text = f"{_name(session, stream)}: {who} reset the connection while requests had no answer"
         yield stream, Finding(Severity.NOTE, "connection-reset", text, subject=_name_server(session, stream))
     meant = _find_meant(session)
-    yield from _tell_attempts(session, figures.refused & meant, "connection-refused", "answered with RST")
-    silent = figures.unanswered & meant & ((figures.retransmissions > 0) | _was_time(session))
+    yield from _tell_attempts(session, metrics.refused & meant, "connection-refused", "answered with RST")
+    silent = metrics.unanswered & meant & ((metrics.retransmissions > 0) | _was_time(session))
     yield from _tell_attempts(session, silent, "no-handshake", "did not answer")
 
 
@@ -70,10 +70,10 @@ def _find_cut(session: Analysis, resetter: Ints) -> Ints:
     rows = np.arange(session.rows.first, len(session.rows))
     waiting = find_unanswered(session, rows)
     waiting = waiting[~flag_long_polls(session, waiting)]
-    asked = np.zeros((2, len(session.engine.streams)), bool)
-    asked[session.rows.column("side")[waiting], session.rows.column("stream")[waiting]] = True
+    has_requests = np.zeros((2, len(session.engine.streams)), bool)
+    has_requests[session.rows.column("side")[waiting], session.rows.column("stream")[waiting]] = True
     both = session.engine.streams.column("sides") == _BOTH
-    cut = asked[FROM_CLIENT] & (resetter == FROM_SERVER) | asked[FROM_SERVER] & (resetter == FROM_CLIENT)
+    cut = has_requests[FROM_CLIENT] & (resetter == FROM_SERVER) | has_requests[FROM_SERVER] & (resetter == FROM_CLIENT)
     found: Ints = np.flatnonzero(cut & both & (resetter != UNKNOWN_SIDE))
     return found
 
@@ -81,9 +81,9 @@ def _find_cut(session: Analysis, resetter: Ints) -> Ints:
 def _find_meant(session: Analysis) -> Bools:
     """Streams to a port on which a server of a protocol usually listens, or does so in this capture."""
     ports = find_server_ports(session)
-    spoken = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
+    decoded = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
     usual = [port for dissector in session.engine.known.dissectors for port in (*dissector.ports, *dissector.tls_ports)]
-    found: Bools = np.isin(ports, np.concatenate((spoken, np.array(usual, np.int64))))
+    found: Bools = np.isin(ports, np.concatenate((decoded, np.array(usual, np.int64))))
     return found
 
 
@@ -95,7 +95,7 @@ def _was_time(session: Analysis) -> Bools:
 
 
 def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
-    """One finding for each server: a note if it only had not begun to listen."""
+    """One finding for each attempt, the same for all at a server: a note if it only had not begun to listen."""
     begin = session.engine.streams.column("begin")
     servers: dict[str, list[int]] = {}
     for stream in np.flatnonzero(which).tolist():
@@ -112,7 +112,8 @@ def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iter
         begins = any(time > last for time in others) and not any(time < first for time in others)
         text += "; later it accepted connections" if begins else ""
         severity = Severity.NOTE if begins else Severity.WARNING
-        yield tried[0], Finding(severity, code, text, subject=server)
+        finding = Finding(severity, code, text, subject=server)
+        yield from ((stream, finding) for stream in tried)
 
 
 def _find_opened(session: Analysis) -> Ints:

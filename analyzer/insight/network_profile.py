@@ -27,7 +27,7 @@ class NetworkProfile:
 def make_network_profile(session: Analysis, rows: Ints) -> NetworkProfile:
     """Computes the NetworkProfile of the connections of some rows."""
     streams = np.flatnonzero(np.bincount(session.rows.column("stream")[rows])) if len(rows) else np.zeros(0, np.int64)
-    found = session.engine.network.find_figures(streams)
+    found = session.engine.network.find_metrics(streams)
     return NetworkProfile(
         len(streams),
         np.sort(found.rtt[found.rtt != UNMEASURED]),

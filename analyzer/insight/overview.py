@@ -56,7 +56,7 @@ class OperationMetrics:
     protocol: str
     operation: str | None
     versions: Sequence[int]
-    figures: Metrics
+    metrics: Metrics
     over_time: Sequence[int]
     latencies: Sequence[int]
 
@@ -176,7 +176,7 @@ def overview(
 def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTotals:
     """Of the connections of rows; whole: also of those without a message."""
     streams = np.arange(len(session.engine.streams)) if whole else np.unique(session.rows.column("stream")[rows])
-    found = session.engine.network.find_figures(streams.astype(np.int64))
+    found = session.engine.network.find_metrics(streams.astype(np.int64))
     trips = np.sort(found.rtt[found.rtt != UNMEASURED])
     return NetworkTotals(
         int(trips[(len(trips) - 1) // 2]) if len(trips) else None,
@@ -193,7 +193,7 @@ def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTota
 def _operations(study: Study) -> Iterator[OperationMetrics]:
     """Those of which there are most messages first."""
     grouped = study.group_rows(("protocol", "operation"))
-    figures = study.figures(grouped)
+    metrics = study.measure_groups(grouped)
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
     version = study.reader.take_cells("version", study.rows)
     (numbers, versions), _ = make_group_keys([grouped.keys, version]) if len(version) else ([version, version], version)
@@ -202,12 +202,12 @@ def _operations(study: Study) -> Iterator[OperationMetrics]:
         if spoke != NULL:
             versions_used.setdefault(number, []).append(spoke)
     for number in sorted(
-        range(len(figures)), key=lambda each: (-figures[each].messages, *map(str, grouped.labels[each]))
+        range(len(metrics)), key=lambda each: (-metrics[each].messages, *map(str, grouped.labels[each]))
     ):
-        if not figures[number].messages:
+        if not metrics[number].messages:
             continue
         protocol, operation = grouped.labels[number]
-        parts = (versions_used.get(number, []), figures[number], over_time[number], latencies[number])
+        parts = (versions_used.get(number, []), metrics[number], over_time[number], latencies[number])
         yield OperationMetrics(protocol, operation, *parts)
 
 
@@ -216,11 +216,11 @@ def _subjects(study: Study, name: str) -> SubjectCounts | None:
     from analyzer.query.fields import FieldReader  # the screen of a capture without messages has no need of it
 
     role = study.reader.take_cells("role", study.rows)
-    asking = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
+    requests = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
     found: Counter[str] = Counter()
     looked, there = 0, 0
     for field in _fields(study, name):
-        mine = asking[FieldReader(study.reader, [field]).find_candidates(field, asking)]
+        mine = requests[FieldReader(study.reader, [field]).find_candidates(field, requests)]
         there += len(mine)
         chosen = mine[:: max(-(-len(mine) // SAMPLE), 1)]
         looked += len(chosen)

@@ -14,13 +14,16 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.bodies import decode_body
 from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
 from analyzer.decode.rows import RowReader
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
+from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.query.fields import FieldPath, FieldReader, find_field
 from analyzer.session import Analysis
@@ -37,6 +40,12 @@ MOST_SUBJECTS = 12
 
 NAMED = 64
 """Messages of a problem that are read to name whom and what it is about."""
+
+DESCRIBED = 16
+"""Messages of a problem whose requests are read to tell what they asked for."""
+
+_MOST_DETAILS = 2
+"""Requests that a text describes."""
 
 _LONGEST = 100
 """Characters of a name."""
@@ -90,7 +99,7 @@ class Problem:
     def concerned(self) -> str:
         """Clients and subject for people, `clients a, b; topic c`; the subject only if the text does not name it."""
         parts = [f"client{'s' * (len(self.clients) > 1)} {join_names(self.clients)}"] if self.clients else []
-        if self.subject and self.subject not in self.text:
+        if self.subject and self.subject.lower() not in self.text.lower():
             parts.append(self.subject)
         return "; ".join(parts)
 
@@ -154,15 +163,33 @@ class ProblemTable:
 
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = problem.examples[0].finding
-        advice = ADVICE.get(problem.code, "") or first.advice
+        advice = first.advice or ADVICE.get(problem.code, "")
         triage = None if not problem.error else self._load_triage(problem.protocol)
         meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
         advice = advice or (meaning.advice if meaning is not None else "")
+        details = self._describe_requests(problem) if problem.error else ""
         if problem.code != ERROR_ANSWER:
-            return as_sentence(first.text), advice
+            return f"{as_sentence(first.text)}{details}", advice
         operations = join_names([name for name, _ in problem.operations.most_common()])
         text = f"{operations}: {problem.error}."
-        return text if meaning is None else f"{text} {meaning.meaning}", advice
+        return f"{text if meaning is None else f'{text} {meaning.meaning}'}{details}", advice
+
+    def _describe_requests(self, problem: Problem) -> str:
+        """What the first requests of a problem asked for, where the protocol tells more than the error does."""
+        session = self._session
+        known = session.engine.known.dissectors
+        describe = next((each.describe_error for each in known if each.name == problem.protocol), None)
+        found: dict[str, None] = {}
+        if describe is None:
+            return ""
+        for row in problem.rows[:DESCRIBED]:
+            partner = int(session.rows.cell("partner", row))
+            if partner >= session.rows.first:
+                request, answer = (decode_body(session, each).values for each in (partner, row))
+                text = defects.call_or_default(partial(describe, problem.error, request, answer), None)
+                found |= {} if text is None else {text: None}
+        more = " ..." if len(found) > _MOST_DETAILS else ""
+        return "".join(f" {as_sentence(text)}" for text in list(found)[:_MOST_DETAILS]) + more
 
     def _load_triage(self, protocol: str) -> Triage | None:
         known = self._session.engine.known.dissectors
@@ -183,18 +210,18 @@ class ProblemTable:
             known = self._session.engine.known.dissectors
             self._by_port = {port: each for each in known for port in (*each.tls_ports, *each.ports)}
             ports, protocols = find_server_ports(self._session), self._session.engine.streams.column("protocol")
-            for spoken, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
+            for port, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
                 dissector = self._session.engine.dissector(protocol)
                 if dissector is not None:
-                    self._by_port[spoken] = dissector
+                    self._by_port[port] = dissector
         return self._by_port.get(port)
 
     def _name_operation(self, row: int) -> str:
         """The operation that was asked for; of a message that answers nothing, its own."""
         rows, names = self._session.rows, self._session.engine.names
         partner = int(rows.cell("partner", row))
-        asked = None if partner < 0 else names.text(rows.cell("operation", partner))
-        return asked or names.text(rows.cell("operation", row)) or "a message"
+        operation = None if partner < 0 else names.text(rows.cell("operation", partner))
+        return operation or names.text(rows.cell("operation", row)) or "a message"
 
 
 def sort_problems(problems: Iterable[Problem]) -> list[Problem]:

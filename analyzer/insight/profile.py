@@ -48,7 +48,7 @@ class OperationProfile:
     that report each of them, without those that only say that there is nothing now.
     """
 
-    figures: Metrics
+    metrics: Metrics
     versions: Mapping[int, int]
     latencies: Ints
     request_sizes: Ints
@@ -113,8 +113,8 @@ def make_profile(
         if dissector.client == "id":
             clients[name] = counted.get(name, {})
         if dissector.software:
-            told = sample.read_setting([f"{name}.{field}" for field in dissector.software])
-            software[name] = {text: value.messages for text, value in told.values.items()}
+            setting = sample.read_setting([f"{name}.{field}" for field in dissector.software])
+            software[name] = {text: value.messages for text, value in setting.values.items()}
         elif dissector.client == "software":
             software[name] = counted.get(name, {})
     network = make_network_profile(reader.session, study.rows)
@@ -123,21 +123,21 @@ def make_profile(
 
 def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationProfile]]:
     grouped = study.group_rows(("protocol", "operation"))
-    figures, facts = study.figures(grouped), study.facts
+    metrics, facts = study.measure_groups(grouped), study.facts
     version = study.reader.take_cells("version", study.rows)
     failed = _count_errors(study, grouped.keys)
     timed = facts.timed  # in the order of latencies, and the sort by groups is stable
     latencies = _split_by_key(grouped.keys[timed], facts.latency[timed], len(grouped.labels))
     sizes = [np.flatnonzero(facts.role == role) for role in (Role.REQUEST, Role.RESPONSE)]
-    asked, answered = (_split_by_key(grouped.keys[those], facts.length[those], len(figures)) for those in sizes)
+    request_sizes, answered = (_split_by_key(grouped.keys[those], facts.length[those], len(metrics)) for those in sizes)
     requests = sizes[0]
     for number, (protocol, operation) in enumerate(grouped.labels):
-        if figures[number].messages:
-            spoken, keys = distinct(version[requests[grouped.keys[requests] == number]])
-            counts = np.bincount(keys, minlength=len(spoken)).tolist()
-            versions = {each: count for each, count in zip(spoken.tolist(), counts, strict=True) if each != NULL}
-            columns = (latencies[number], np.sort(asked[number]), np.sort(answered[number]))
-            yield (protocol, operation), OperationProfile(figures[number], versions, *columns, failed.get(number, {}))
+        if metrics[number].messages:
+            used, keys = distinct(version[requests[grouped.keys[requests] == number]])
+            counts = np.bincount(keys, minlength=len(used)).tolist()
+            versions = {each: count for each, count in zip(used.tolist(), counts, strict=True) if each != NULL}
+            columns = (latencies[number], np.sort(request_sizes[number]), np.sort(answered[number]))
+            yield (protocol, operation), OperationProfile(metrics[number], versions, *columns, failed.get(number, {}))
 
 
 def _split_by_key(keys: Ints, values: Ints, size: int) -> list[Ints]:
@@ -174,9 +174,9 @@ def _count_clients(study: Study) -> Mapping[str, Mapping[str, int]]:
     """By protocol, the clients and their messages."""
     found: dict[str, dict[str, int]] = {}
     grouped = study.group_rows(("protocol", "client"))
-    for (protocol, client), figures in zip(grouped.labels, study.figures(grouped), strict=True):
-        if client is not None and figures.messages:
-            found.setdefault(protocol, {})[str(client)] = figures.messages
+    for (protocol, client), metrics in zip(grouped.labels, study.measure_groups(grouped), strict=True):
+        if client is not None and metrics.messages:
+            found.setdefault(protocol, {})[str(client)] = metrics.messages
     return found
 
 
@@ -185,10 +185,10 @@ class _Sample:
 
     def __init__(self, reader: RowReader, rows: Ints, *, named: bool) -> None:
         role = reader.take_cells("role", rows)
-        asking = rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
+        requests = rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
         self._named = NAMED if named else 0
-        self._reader, self._rows = reader, _choose_evenly(reader, asking)
-        self._whole = len(self._rows) == len(asking)
+        self._reader, self._rows = reader, _choose_evenly(reader, requests)
+        self._whole = len(self._rows) == len(requests)
 
     def read_setting(self, names: Sequence[str]) -> Setting:
         """The values of fields of the same messages, each joined to one text, and who sent them."""

@@ -80,7 +80,7 @@ def _file(info: CaptureInfo) -> Properties:
         "os": info.os,
         "hardware": info.hardware,
         "comment": info.comment,
-        "more_comments": info.remarks[1:],
+        "more_comments": info.capture_comments[1:],
         "packet_comments": len(info.comments),
         "resolved_names": len(info.names),
         "left_out": info.left_out,

@@ -144,9 +144,9 @@ class ReportReading:
     def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
         """Reads all rows. looked: called from time to time with the number of the row reached."""
         dispatch = self._dispatch
-        heard = endings(self._session, self._rows) if dispatch.correlators else []
-        merger = Merger(self._session, self._events, dispatch.correlators, [end.at for end in heard], self._read_events)
-        ends = iter(heard)
+        ended = endings(self._session, self._rows) if dispatch.correlators else []
+        merger = Merger(self._session, self._events, dispatch.correlators, [end.at for end in ended], self._read_events)
+        ends = iter(ended)
         end = next(ends, None)
         for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
             part = np.arange(first, min(first + FRAGMENT, self._rows.stop))

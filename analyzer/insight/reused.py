@@ -30,8 +30,10 @@ def find_reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, i
     table, first = session.rows, session.rows.first
     protocols = table.column("protocol")[first:stop]
     known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]
-    asks = (table.column("role")[first:stop] == Role.REQUEST) & (table.column("correlation")[first:stop] != NULL64)
-    rows = np.flatnonzero(asks & np.isin(protocols, known)) + first
+    is_request = (table.column("role")[first:stop] == Role.REQUEST) & (
+        table.column("correlation")[first:stop] != NULL64
+    )
+    rows = np.flatnonzero(is_request & np.isin(protocols, known)) + first
     keys = [table.column(name)[rows].astype(np.int64) for name in _KEY]
     order = np.lexsort((rows, *reversed(keys)))
     same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])

@@ -33,7 +33,7 @@ GENERAL = (
 """What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
 
 
-_KEPT = 16
+_MOST_EXAMPLES = 16
 """Findings of a problem that are kept until effects are folded: those that remain must tell of what remains."""
 
 
@@ -42,7 +42,7 @@ def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: 
 
     examples: findings that read differently, of which a problem keeps so many.
     """
-    table = ProblemTable(session, max(examples, _KEPT))
+    table = ProblemTable(session, max(examples, _MOST_EXAMPLES))
     for each in found:
         table.add(each)
     every = table.list_problems()
@@ -110,9 +110,9 @@ def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
     part.rows.extend(rows[taken].tolist())
     part.last = part.rows[-1]
     problem.count -= part.count
-    gone = set(part.rows)
-    part.examples = [each for each in problem.examples if each.row in gone]
-    problem.examples = [each for each in problem.examples if each.row not in gone] or problem.examples
+    explained = set(part.rows)
+    part.examples = [each for each in problem.examples if each.row in explained]
+    problem.examples = [each for each in problem.examples if each.row not in explained] or problem.examples
     if problem.code != ERROR_ANSWER:
         problem.text = as_sentence(problem.examples[0].finding.text)
     problem.rows = array("q", rows[~taken].tolist())

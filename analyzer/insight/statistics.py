@@ -28,7 +28,7 @@ class GroupStatistics:
     """Messages that have the same `key`, a value for each name that they are grouped by (None: no value)."""
 
     key: tuple[Any, ...]
-    figures: Metrics
+    metrics: Metrics
 
 
 @make_slotted
@@ -91,7 +91,7 @@ class Study:
         """Groups the rows by these names. Raises UserError for an unknown name."""
         return self._grouping.group_by(by)
 
-    def figures(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
+    def measure_groups(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
         """Returns the metrics of each group, in the order of its labels."""
         span = self.intervals.length if TIME in by else self.facts.span
         return measure_groups(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
@@ -99,7 +99,7 @@ class Study:
     def measure_by(self, *names: str) -> Statistics:
         """Returns the metrics of groups by these names. Raises UserError for an unknown name."""
         grouped = self.group_rows(names)
-        found = self.figures(grouped, names)
+        found = self.measure_groups(grouped, names)
         alone = names == (TIME,)
         groups = [
             GroupStatistics(key, each)
@@ -107,7 +107,7 @@ class Study:
             if alone or each.messages
         ]
         if names[0] != TIME:
-            groups.sort(key=lambda group: (-group.figures.messages, [(each is None, str(each)) for each in group.key]))
+            groups.sort(key=lambda group: (-group.metrics.messages, [(each is None, str(each)) for each in group.key]))
         interval = self.intervals.length if TIME in names else None
         return Statistics(tuple(names), groups, self.total, self.first, self.last, interval)
 

@@ -83,10 +83,10 @@ def _make_connection(stream: int, facts: TlsFacts) -> TlsConnection:
 def _find_raw_rows(session: Analysis, stream: int | None = None) -> dict[int, dict[int, int]]:
     """Returns by stream and side the first raw row, of streams in which one of these begins with TLS."""
     index = session.rows
-    kept = slice(index.first, len(index))
-    chosen = index.column("protocol")[kept] == NO_PROTOCOL
+    present = slice(index.first, len(index))
+    chosen = index.column("protocol")[present] == NO_PROTOCOL
     if stream is not None:
-        chosen &= index.column("stream")[kept] == stream
+        chosen &= index.column("stream")[present] == stream
     rows = np.flatnonzero(chosen) + index.first
     direction = index.column("stream")[rows].astype(np.int64) * 2 + (index.column("side")[rows] != FROM_CLIENT)
     each, first = np.unique(direction, return_index=True)

@@ -49,11 +49,11 @@ _MEANINGS: dict[int, tuple[str, str]] = {
 _CLIENT_CERTIFICATE = frozenset({42, 43, 44, 45, 46, 48})
 
 
-def find_problems(session: Analysis) -> Iterator[tuple[Finding, int]]:
-    """Yields findings about TLS with their streams."""
+def find_tls_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
+    """Yields findings about TLS, each with its stream."""
     for connection in list_tls(session):
         for finding in _check(session, connection):
-            yield finding, connection.stream
+            yield connection.stream, finding
     yield from _find_plain_clients(session)
 
 
@@ -120,17 +120,17 @@ def _check_silence(session: Analysis, connection: TlsConnection) -> Iterator[Fin
         )
 
 
-def _find_plain_clients(session: Analysis) -> Iterator[tuple[Finding, int]]:
+def _find_plain_clients(session: Analysis) -> Iterator[tuple[int, Finding]]:
     """Yields the connections in which a server answers in TLS what a client said without it."""
     index = session.rows
-    kept = slice(index.first, len(index))
-    known = np.unique(index.column("stream")[kept][index.column("protocol")[kept] != NO_PROTOCOL])
+    present = slice(index.first, len(index))
+    known = np.unique(index.column("stream")[present][index.column("protocol")[present] != NO_PROTOCOL])
     if not len(known):
         return
     for stream in find_tls_answers(session, known):
         port, dissector = find_server_port(session, stream), session.engine.streams.cell("protocol", stream)
-        spoken = session.engine.dissector(dissector)
-        what = "a client" if spoken is None else f"a client speaks {spoken.name}"
+        protocol = session.engine.dissector(dissector)
+        what = "a client" if protocol is None else f"a client speaks {protocol.name}"
         text = f"{what} without TLS to port {port}, and the server answers in TLS"
         advice = "Let the client connect with TLS (security.protocol, tls:// or what its library calls it)."
-        yield Finding(Severity.WARNING, "tls-mismatch", text, advice=advice), stream
+        yield stream, Finding(Severity.WARNING, "tls-mismatch", text, advice=advice)

@@ -87,7 +87,7 @@ def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
 
 def _network(reader: RowReader, streams: Ints) -> Iterator[list[Any]]:
     """The columns of connections that the network gives."""
-    found = reader.session.engine.network.find_figures(streams.astype(np.int64))
+    found = reader.session.engine.network.find_metrics(streams.astype(np.int64))
     yield [None if time == UNMEASURED else time for time in found.rtt.tolist()]
     yield found.retransmissions.tolist()
     yield found.retransmission_time.tolist()

@@ -135,7 +135,7 @@ class LiveCapture(SelfClosing):
 
     def _ready(self) -> ReadyMessage:
         """Waits for the ReadyMessage. Raises CaptureError."""
-        until = None if self._process.asks else time.monotonic() + TO_OPEN
+        until = None if self._process.prompts else time.monotonic() + TO_OPEN
         while True:
             line = self._lines.read_message(until)
             if isinstance(line, ReadyMessage):

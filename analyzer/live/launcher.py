@@ -44,14 +44,14 @@ class CaptureProcess:
     """Holds a capturing process; process.stdin and process.stdout are unbuffered pipes.
 
     errors: a file with its standard error, and that of sudo. becoming: whom the analyzer must become. notes: sentences
-    for the user. asks: a password may have to be typed first.
+    for the user. prompts: a password may have to be typed first.
     """
 
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
     becoming: Identity
     notes: tuple[str, ...] = ()
-    asks: bool = False
+    prompts: bool = False
 
     def last_words(self) -> str:
         """Returns the last line on standard error; empty if there is none."""
@@ -170,7 +170,7 @@ def _by_sudo(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
     command = [*(["env", f"PYTHONPATH={path}"] if path else []), python, "-B", *rest]
     terminal = _has_terminal()
     sudo = ["sudo", "-p", "[sudo] password for %p, to capture: "] if terminal else ["sudo", "-n"]
-    return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
+    return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, prompts=terminal)
 
 
 def _by_dumpcap(request: CaptureRequest, becoming: Identity) -> CaptureProcess:

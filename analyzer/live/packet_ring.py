@@ -233,9 +233,9 @@ def _index(interface: str) -> int:
 
 def read_hardware_type(interface: str) -> int:
     """Returns Linux's number for the hardware type of an interface. Raises CaptureError if there is none."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as query:
         try:
-            found = fcntl.ioctl(asking, HARDWARE_ADDRESS, struct.pack("16s24x", interface.encode()[:15]))
+            found = fcntl.ioctl(query, HARDWARE_ADDRESS, struct.pack("16s24x", interface.encode()[:15]))
         except OSError as error:
             raise CaptureError(f"Cannot capture on {interface}: {error.strerror or error}.") from None
     return int(struct.unpack_from("H", found, 16)[0])

@@ -93,15 +93,15 @@ class MessageAssembler:
         """Begins to decrypt if the connection is TLS; returns the rows of the bytes so far, None if it is not."""
         from analyzer.messages.tls_layer import TlsLayer, find_opening  # lazy: only who has keys pays for it
 
-        held = connection.undecided
-        sides = [[piece for at, piece in held if at == side] for side in (0, 1)]
+        undecided = connection.undecided
+        sides = [[piece for at, piece in undecided if at == side] for side in (0, 1)]
         beginnings = [b"" if pieces and pieces[0].lost else self._first_bytes(pieces, PREFIX) for pieces in sides]
         before = find_opening((beginnings[0], beginnings[1]), connection.client)
         if before is None:
             return None
         version = 0 if self.secrets is None else self.secrets.version
         connection.tls, connection.undecided = TlsLayer(before, version=version), []
-        return [row for side, piece in held for row in self.add_pieces(connection, side, [piece], closed)]
+        return [row for side, piece in undecided for row in self.add_pieces(connection, side, [piece], closed)]
 
     def _give_up_tls(self, connection: Connection, layer: TlsLayer, closed: int, final: bool) -> list[PendingRow]:
         """Goes on with the bytes as they came, because nothing can be decrypted."""

@@ -71,7 +71,7 @@ class EarlyPiece(NamedTuple):
 class Connection:
     """Holds the state of a connection.
 
-    rule: what the user says about this connection. heard: the sides of which packets have come. alone: whether the
+    rule: what the user says about this connection. has_sent: the sides of which packets have come. alone: whether the
     capture has one direction only, so that nothing waits for what it acknowledges of the other one. tls: while keys may
     decrypt the connection. tls_facts: what is known of a TLS connection that was given up, which is not tried again.
     """
@@ -92,7 +92,7 @@ class Connection:
     early: tuple[deque[EarlyPiece], deque[EarlyPiece]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
-    heard: list[bool] = field(default_factory=lambda: [False, False])
+    has_sent: list[bool] = field(default_factory=lambda: [False, False])
     alone: bool = False
     tls: TlsLayer | None = None
     tls_facts: TlsFacts | None = None
@@ -105,21 +105,30 @@ class Connection:
         """
         return (
             self.fin == NO_FIN
-            and self.tls is None
+            and (self.tls is None or self.tls.is_steady)
             and not self.early[0]
             and not self.early[1]
             and self.framers is not None
             and self.dissector is not None
             and (self._in_step(0, self.framers[0]) or self.is_deaf_to(0))
             and (self._in_step(1, self.framers[1]) or self.is_deaf_to(1))
+            and (self.tls is None or all(self._is_ascending(self.tls, side) for side in (0, 1)))
         )
+
+    def _is_ascending(self, layer: TlsLayer, side: int) -> bool:
+        """Returns whether the bytes of an incomplete record came behind those of all messages before it."""
+        spans = layer.session.halves[side].reader.spans
+        if not spans or self.framers is None:
+            return True
+        latest = max((piece.packet for piece in self.framers[side].pieces), default=0)
+        return spans[0].packet >= max(latest, self.latest[side][0])
 
     def _in_step(self, side: int, framer: StreamFramer) -> bool:
         return self.halves[side].in_order and framer.settled
 
     def is_deaf_to(self, side: int) -> bool:
         """Returns whether no packet of this side has come, and nothing waits for what it may have sent."""
-        return not self.heard[side] and (self.alone or self.halves[side].base is None)
+        return not self.has_sent[side] and (self.alone or self.halves[side].base is None)
 
     @property
     def is_finished(self) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dissectors.api import Path, Pick, Values
     from dissectors.fragment import Other
     from dissectors.name_binding import BindingSource, BoundName, Exchange, NameBinding, Reference, SessionContents
-    from dissectors.payload import Asked, Carriers, Payload
+    from dissectors.payload import Carriers, LoadRequest, Payload
     from dissectors.session_state import SessionKind
 
 _T = TypeVar("_T")
@@ -138,7 +138,7 @@ def find_carriers(dissector: Dissector) -> Carriers | None:
     return call_or_default(lambda: dissector.payloads.carriers() if dissector.payloads else frozenset(), None)
 
 
-def extract_payloads(dissector: Dissector, values: Values, request: Asked) -> tuple[Payload, ...]:
+def extract_payloads(dissector: Dissector, values: Values, request: LoadRequest) -> tuple[Payload, ...]:
     """Returns Payloads.extract, or none if it fails."""
     return collect_or_nothing(lambda: dissector.payloads.extract(values, request) if dissector.payloads else ())
 

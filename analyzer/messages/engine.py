@@ -303,9 +303,6 @@ class Engine:
 
         The packets of all connections are read from the columns together, because many connections have only a few.
         """
-        for work in todo:
-            if work.connection.tls is not None:
-                work.patience = work.left  # it will not be steady
         restless = [work for work in todo if work.patience > 0 or not self._steady(work.connection)]
         counts = [min(work.left, max(min(work.patience, MOST_STEPS), STEPS)) for work in restless]
         if restless:
@@ -362,7 +359,27 @@ class Engine:
         for taken in worth:
             for work, _ in taken:
                 work.patience = 1
-            self._run_fast_path(block, taken, chunk)
+            if taken := self._decrypt(block, taken):
+                self._run_fast_path(block, taken, chunk)
+
+    def _decrypt(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]]) -> list[tuple[ConnectionWork, int]]:
+        """Decrypts the packets of TLS connections; returns the works that go on, with the packets of each."""
+        if all(work.connection.tls is None for work, _ in taken):
+            return taken
+        from analyzer.messages.tls_fast_path import decrypt_run  # lazy: only who has keys pays for it
+
+        found = []
+        for work, count in taken:
+            layer = work.connection.tls
+            if layer is None:
+                found.append((work, count))
+            elif self.secrets is not None:
+                packets = work.packets[work.at :][: min(count, work.reach)]
+                run = decrypt_run(block, packets, work.repeats, layer, self.store, self.secrets)
+                if run is not None:
+                    work.start_run(run, len(packets))
+                    found.append((work, run.packets))
+        return found
 
     def _run_fast_path(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
         """The fast path for connections of one protocol."""
@@ -386,6 +403,7 @@ class Engine:
         fast_path.update_connections(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count
+            work.decrypted = None
             if work.repeats is not None:
                 self.stream_findings.collect(work.connection, [])
 
@@ -415,7 +433,7 @@ class Engine:
         client, marks = self.rows.column("client"), self.rows.column("marks")
         unnamed = (client[request] == NULL) & (client[answer] != NULL)
         client[request[unnamed]] = client[answer[unnamed]]
-        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
+        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_NAMED_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self.serial_rows)

@@ -121,13 +121,13 @@ class _Table(NamedTuple):
 
     owner: Ints
     place: Ints
-    asks: Bools
+    is_request: Bools
     queue: Ints
     key: Ints
 
     def take(self, order: Ints) -> _Table:
         """Returns the rows in another order."""
-        return _Table(self.owner[order], self.place[order], self.asks[order], self.queue[order], self.key[order])
+        return _Table(self.owner[order], self.place[order], self.is_request[order], self.queue[order], self.key[order])
 
 
 class _Pairs(NamedTuple):
@@ -187,9 +187,9 @@ def pair_messages(
     waits = pairs.waits[_keep_latest(table.owner[pairs.waits], table.place[pairs.waits])]
     waits = waits[~odd[table.owner[waits]]]
     place = table.place[waits]
-    asking = headers.list_requests(place[place >= 0], text)
+    requests = headers.list_requests(place[place >= 0], text)
     for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
-        left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(asking))
+        left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(requests))
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
         conversation = connections[each].conversation
         assert conversation is not None
@@ -247,23 +247,23 @@ def _make_table(
     headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
 ) -> _Table:
     """Returns all rows that take part, by queue, and by time within each."""
-    asks = headers.role == Role.REQUEST
-    place = np.flatnonzero((asks | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
-    asks = asks[place]
+    is_request = headers.role == Role.REQUEST
+    place = np.flatnonzero((is_request | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
+    is_request = is_request[place]
     owner, key, kind = headers.owner[place], headers.key[place], headers.kind[place]
-    side = headers.from_client[place] == asks
+    side = headers.from_client[place] == is_request
     if carried:
         rows = [(owner, side, number(kind), encode_null64(key, scoped=True)) for owner, (side, kind, key), _ in carried]
         old = np.array(rows, np.int64).T
         owner, side, kind, key = (np.concatenate(each) for each in zip(old, (owner, side, kind, key), strict=True))
         place = np.concatenate((np.arange(-len(rows), 0), place))
-        asks = np.concatenate((np.ones(len(rows), bool), asks))
+        is_request = np.concatenate((np.ones(len(rows), bool), is_request))
     if rules.in_order:
-        table = _Table(owner, place, asks, owner, key)
+        table = _Table(owner, place, is_request, owner, key)
         return table.take(np.argsort(owner, kind="stable")) if carried else table
     kind = np.where(kind == NULL, 0, kind + 1)
     queue = (owner * 2 + side) * (int(kind.max(initial=0)) + 1) + kind
-    return _Table(owner, place, asks, queue, key).take(_by_queue(queue, key))
+    return _Table(owner, place, is_request, queue, key).take(_by_queue(queue, key))
 
 
 def _by_queue(queue: Ints, key: Ints) -> Ints:
@@ -276,14 +276,14 @@ def _by_queue(queue: Ints, key: Ints) -> Ints:
 
 def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
     """Counts requests and responses of each queue, or of each key of it, and pairs those of the same rank."""
-    asks = table.asks
+    is_request = table.is_request
     change = table.queue[1:] != table.queue[:-1]
     if not rules.in_order:
         change |= table.key[1:] != table.key[:-1]
-    begin = np.concatenate((np.zeros(min(len(asks), 1), np.int64), np.flatnonzero(change) + 1))
-    size = np.diff(begin, append=len(asks))
-    request, answer = np.flatnonzero(asks), np.flatnonzero(~asks)
-    requests_before: Ints = np.cumsum(asks) - asks
+    begin = np.concatenate((np.zeros(min(len(is_request), 1), np.int64), np.flatnonzero(change) + 1))
+    size = np.diff(begin, append=len(is_request))
+    request, answer = np.flatnonzero(is_request), np.flatnonzero(~is_request)
+    requests_before: Ints = np.cumsum(is_request) - is_request
     first: Ints = requests_before[begin]
     last = np.append(first[1:], len(request))[: len(first)]
     rank = answer - requests_before[answer] + np.repeat(2 * first - begin, size)[answer]
@@ -308,7 +308,7 @@ def _find_odd(
     if fast_path.RULES.overtaken and pairs.contested.any():
         wrong |= pairs.contested & ((request < 0) | _find_overtaken(request, answer))
     odd[table.owner[pairs.answer[wrong]]] = True
-    if np.bincount(table.owner[table.asks], minlength=1).max() > MOST_WAITING:
+    if np.bincount(table.owner[table.is_request], minlength=1).max() > MOST_WAITING:
         odd[_find_crowded(headers, table, pairs)] = True
 
 
@@ -324,7 +324,7 @@ def _find_overtaken(request: Ints, answer: Ints) -> Bools:
 def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
     """Returns the owners with more waiting requests than conversations remember."""
     change = np.zeros(len(headers.role), np.int64)
-    own = table.place[table.asks & (table.place >= 0)]
+    own = table.place[table.is_request & (table.place >= 0)]
     change[own] = 1
     change[table.place[pairs.answer]] = -1
     answered = np.zeros(int(headers.owner[-1]) + 1, bool)

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,14 @@ from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.api import Conversation
 from dissectors.slotted import make_slotted
 
+if TYPE_CHECKING:
+    from analyzer.messages.tls_fast_path import DecryptedRun
+
 MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
+
+FEWEST_PACKETS = 64
+"""Packets of a TLS connection that are decrypted at once, behind a run that ended early."""
 
 WORTH_A_LOOK = 16
 """Number of segments with another message below which they are read one by one."""
@@ -42,7 +48,7 @@ class ConnectionWork:
     """Holds the packets of one connection in this block: `packets[at:]` are left, `patience` of them for the slow path.
 
     unlooked: packets for the slow path before the fast path is considered again. repeats: the clean packets that only
-    bring retransmissions.
+    bring retransmissions. reach: packets that are decrypted at once. decrypted: the plaintext of the next packets.
     """
 
     connection: Connection
@@ -51,17 +57,25 @@ class ConnectionWork:
     patience: int = 0
     unlooked: int = 16
     repeats: Ints | None = None
+    reach: int = 1 << 20
+    decrypted: DecryptedRun | None = None
 
     @property
     def left(self) -> int:
         """Number of packets that are left."""
         return len(self.packets) - self.at
 
+    def start_run(self, run: DecryptedRun, tried: int) -> None:
+        """Takes the plaintext of the next packets, of which `tried` were to be decrypted."""
+        self.decrypted, self.reach = run, FEWEST_PACKETS if run.packets < tried else 4 * self.reach
+        if self.repeats is not None:
+            self.repeats = self.repeats[np.isin(self.repeats, self.packets[self.at :][: run.packets])]
+
 
 class Segments(NamedTuple):
     """Holds n segments, sorted by half-stream (`half` = 2 * work + side) and offset; `line` is where each begins.
 
-    `at` is SNAPPED for bytes that the snap length cut off.
+    `at` is SNAPPED for bytes that the snap length cut off. closed: the packet with which the segment was readable.
     """
 
     half: Ints
@@ -71,6 +85,7 @@ class Segments(NamedTuple):
     length: Ints
     packet: Ints
     time: Ints
+    closed: Ints
 
     @property
     def line_end(self) -> Ints:
@@ -130,6 +145,8 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
 def _minds_loss(work: ConnectionWork) -> bool:
     """Returns whether lost bytes change how the conversation of a connection pairs."""
     conversation = work.connection.conversation
+    if work.connection.tls is not None:
+        return True
     return conversation is None or type(conversation).note_loss is not Conversation.note_loss
 
 
@@ -181,39 +198,52 @@ def _next_seq(connection: Connection, side: int) -> int:
 
 def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> Segments:
     """Returns the payload of the next packets of each work, behind the unclaimed pieces of its framers."""
-    packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
-    owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
+    counts = [count if work.decrypted is None else 0 for work, count in taken]
+    packets = np.concatenate([work.packets[work.at :][:count] for (work, _), count in zip(taken, counts, strict=True)])
+    owner = np.repeat(np.arange(len(taken)), counts)
     filled = block.length[packets] > 0
     if repeats := [work.repeats for work, _ in taken if work.repeats is not None]:
         filled &= ~np.isin(packets, np.concatenate(repeats))
     packets, owner = packets[filled], owner[filled]
-    early_pieces = [
-        (2 * index + side, *piece)
-        for index, (work, _) in enumerate(taken)
-        for side in (0, 1)
-        for piece in _framer(work.connection, side).pieces
-    ]
+    old = _list_early_segments(taken)
     half = owner * 2 + block.direction[packets]
-    columns: list[Array] = [block.at, block.length, block.number, block.time]
-    if early_pieces:
-        old = np.array(early_pieces, np.int64).T
+    columns: list[Array] = [block.at, block.length, block.number, block.time, block.number]
+    if early := old.shape[1]:
         half = np.concatenate((old[0], half))
-        packets = np.concatenate((np.arange(len(early_pieces)), packets + len(early_pieces)))
-        columns = [np.concatenate((before, column)) for before, column in zip(old[2:], columns, strict=True)]
+        packets = np.concatenate((np.arange(early), packets + early))
+        columns = [np.concatenate((before, column)) for before, column in zip(old[1:], columns, strict=True)]
     by_half = argsort_stable(half)
     half, chosen = half[by_half], packets[by_half]
-    at, length, packet, time = (column[chosen] for column in columns)
+    at, length, packet, time, closed = (column[chosen] for column in columns)
     length = length.astype(np.int64)
     captured = length.copy()
-    came = chosen >= len(early_pieces)
-    captured[came] = block.captured[chosen[came] - len(early_pieces)]
+    came = chosen >= early
+    captured[came] = block.captured[chosen[came] - early]
     if (captured < length).any():
-        at, length, half, packet, time = _split_snapped(captured, at, length, half, packet, time)
+        at, length, half, packet, time, closed = _split_snapped(captured, at, length, half, packet, time, closed)
     line = np.cumsum(length) - length
     begin, end = find_runs(half)
     origin = np.array([_origin(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
     offset = line - np.repeat(line[begin], end - begin) + origin[half]
-    return Segments(half, line, offset, at, length, packet, time)
+    return Segments(half, line, offset, at, length, packet, time, closed)
+
+
+def _list_early_segments(taken: Sequence[tuple[ConnectionWork, int]]) -> Array:
+    """Returns the unclaimed pieces of framers, and the plaintext of TLS connections behind them.
+
+    Shape (6, n): half-stream, location, length, packet, time, and the packet with which a segment was readable.
+    """
+    framed = [
+        (2 * index + side, *piece[1:], piece.packet)
+        for index, (work, _) in enumerate(taken)
+        for side in (0, 1)
+        for piece in _framer(work.connection, side).pieces
+    ]
+    parts = [np.array(framed, np.int64).reshape(-1, 6).T]
+    for index, (work, _) in enumerate(taken):
+        for side, found in enumerate(work.decrypted.sides if work.decrypted is not None else ()):
+            parts.append(np.array((np.full(len(found.plain.at), 2 * index + side), *found.plain)))
+    return np.concatenate(parts, axis=1)
 
 
 def _split_snapped(captured: Ints, at: Ints, length: Ints, *others: Ints) -> Iterator[Ints]:
@@ -236,7 +266,9 @@ def _framer(connection: Connection, side: int) -> StreamFramer:
 def _origin(connection: Connection, side: int) -> int:
     """Returns the stream offset of the first unclaimed byte."""
     framer = _framer(connection, side)
-    return framer.position if framer.pieces else connection.halves[side].next
+    if framer.pieces:
+        return framer.position
+    return connection.halves[side].next if connection.tls is None else connection.tls.offsets[side]
 
 
 def cut_messages(
@@ -426,11 +458,15 @@ def update_connections(
         work, side = taken[half // 2][0], half % 2
         connection = work.connection
         stream = connection.halves[side]
+        most = REMEMBERED if work.repeats is None else None
+        came = None if work.decrypted is None else work.decrypted.list_pieces(side, stream.next, most)
         if work.repeats is not None:
-            _remember_repeats(block, work, side, next(_pieces(parts, [begin[half]], [end[half]])))
+            all_new = next(_pieces(parts, [begin[half]], [end[half]])) if came is None else came
+            _remember_repeats(block, work, side, all_new)
+        if came := new if came is None else came:
+            stream.recent.extend(piece for piece in came[-REMEMBERED:] if piece.offset >= stream.next)
+            stream.next = came[-1].end
         if new:
-            stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
-            stream.next = new[-1].end
             if closing[half] >= 0:
                 connection.latest[side] = max(connection.latest[side], (latest[0][half], latest[1][half]))
             framer = _framer(connection, side)
@@ -441,6 +477,8 @@ def update_connections(
                 framer.pieces[0] = pieces[0].cut(pieces[0].offset + inside, pieces[0].end)
                 framer.wanted = framer.position
         stream.acknowledged = max(stream.acknowledged, acknowledged[half])
+        if side and work.decrypted is not None and connection.tls is not None:
+            work.decrypted.commit(connection.tls)
 
 
 def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Sequence[Piece]) -> None:

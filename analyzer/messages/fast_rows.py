@@ -47,7 +47,7 @@ class FastRowBuilder:
         self._services, self._dissector, self._fast_path = services, dissector, fast_path
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
-        packet = parts.packet[cutting.last]
+        packet = parts.closed[cutting.last]
         # Each half-stream is in order, and a packet completes messages of one half-stream only.
         order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
@@ -98,7 +98,7 @@ class FastRowBuilder:
             "first": np.minimum.reduceat(pieces[2], np.cumsum(count) - count),
             "last": last,
             "time": parts.time[cutting.last],
-            "closed": last,
+            "closed": parts.closed[cutting.last],
             "serial": headers.serial + np.arange(len(raw)),
             "ask": headers.partner,
         }

@@ -25,7 +25,7 @@ class RowMark(IntFlag):
 
     GAP = 1
     SNAPPED = 2
-    CLIENT_TOLD_LATER = 4
+    CLIENT_NAMED_LATER = 4
     """Its `client` is known from its answer."""
     PARTNER_LEFT = 8
     """Its partner was evicted."""

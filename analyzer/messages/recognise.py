@@ -21,7 +21,7 @@ from dissectors.api import SURE, WEAK, Dissector
 from dissectors.foreign import Foreign, foreign
 from dissectors.registry import Ports
 
-TELLING_BYTES = 16
+ENOUGH_TO_DECIDE = 16
 """Number of client bytes below which they are evidence neither for a protocol nor against it."""
 
 HEADER_BYTES = 14
@@ -93,7 +93,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     if order is not None:
         return _apply_rule(order, seen, orientations, known)
     for each in orientations:
-        if known.is_told(ports[1 - each]):
+        if known.has_user_rule(ports[1 - each]):
             decided = known.find_by_port(ports[1 - each])
             return ProtocolDecision(decided, each, against=_find_contradiction(decided, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
@@ -158,8 +158,8 @@ def _count_votes(seen: ConnectionEvidence, dissector: Dissector, client: int) ->
 
 def _has_enough(seen: ConnectionEvidence) -> bool:
     """Returns whether it is useless to wait for more bytes."""
-    telling = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
-    return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, telling)) >= ENOUGH_BYTES
+    prefixes = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
+    return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, prefixes)) >= ENOUGH_BYTES
 
 
 def _apply_rule(
@@ -174,7 +174,7 @@ def _apply_rule(
     if order.dissector is None:
         return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
-    decided = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
+    decided = len(orientations) == 1 and max(map(len, seen.prefixes)) >= ENOUGH_TO_DECIDE
     if score < SURE and not decided and not _has_enough(seen):
         return None
     return ProtocolDecision(
@@ -194,7 +194,7 @@ def _find_contradiction(
     best, score, _ = _best(prefixes, (client,), known.dissectors)
     if best is not None and best is not decided and score >= SURE:
         return f"those of {best.name}"
-    silent = len(prefixes[client]) < TELLING_BYTES or _score(decided, prefixes, client) > 0
+    silent = len(prefixes[client]) < ENOUGH_TO_DECIDE or _score(decided, prefixes, client) > 0
     return None if silent else f"none of {decided.name}"
 
 
@@ -221,8 +221,8 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     if score >= SURE:
         return score
     answers = dissector.probe(prefixes[1 - client], False)
-    tells = score >= WEAK or len(prefix) >= HEADER_BYTES
-    return score if answers < SURE and tells else max(score, answers)
+    is_certain = score >= WEAK or len(prefix) >= HEADER_BYTES
+    return score if answers < SURE and is_certain else max(score, answers)
 
 
 def _guess_client(ports: tuple[int, int], known: Ports) -> int:

@@ -24,8 +24,8 @@ class RowFacts(NamedTuple):
     """Holds facts about n rows, as columns.
 
     `paired`: the partner is known, though it may be evicted; `latency`: ns, of responses whose partner is there, else
-    0. asking: requests, and other messages that are answered: a client's frames of the protocol without a header. left,
-    deserted: whether the sender, or the other side, sent the first FIN or RST.
+    0. is_request: requests, and other messages that are answered: a client's frames of the protocol without a header.
+    left, deserted: whether the sender, or the other side, sent the first FIN or RST.
     """
 
     marks: Array
@@ -33,7 +33,7 @@ class RowFacts(NamedTuple):
     role: Array
     paired: Bools
     latency: Ints
-    asking: Bools
+    is_request: Bools
     left: Bools
     deserted: Bools
 
@@ -53,14 +53,14 @@ class RowFacts(NamedTuple):
         closed = closer != UNKNOWN_SIDE
         left, deserted = closed & (closer == sender), closed & (closer != sender)
         token = (take["role"] == Role.RAW) & (take["state"] == State.COMPLETE) & (take["side"] == FROM_CLIENT)
-        asking = (take["role"] == Role.REQUEST) | token
-        return cls(take["marks"], take["state"], take["role"], paired, latency, asking, left, deserted)
+        is_request = (take["role"] == Role.REQUEST) | token
+        return cls(take["marks"], take["state"], take["role"], paired, latency, is_request, left, deserted)
 
     @property
     def unanswered(self) -> Bools:
         """Which requests lack the answer that they should have."""
         owed = self.marks & RowMark.NOTHING_OWED == 0
-        found: Bools = self.asking & ~self.paired & owed & (self.state != State.PARTIAL)
+        found: Bools = self.is_request & ~self.paired & owed & (self.state != State.PARTIAL)
         return found
 
 

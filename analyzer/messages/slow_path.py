@@ -48,8 +48,8 @@ class SlowPath:
             return rows  # the engine drops it at the end of the block, on which the rows must not depend
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
-        if not connection.heard[side]:
-            connection.heard[side], connection.alone = True, False
+        if not connection.has_sent[side]:
+            connection.has_sent[side], connection.alone = True, False
         if packet.flags & SYN:
             self._open(connection, packet)
             seq = seq + 1 & 0xFFFFFFFF
@@ -154,7 +154,7 @@ class SlowPath:
                 return side
             if packet.time - time > GAP_AGE_NS or connection.ticks - tick > GAP_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
-                connection.alone = not connection.heard[1 - side]
+                connection.alone = not connection.has_sent[1 - side]
         if impatient is None and self._is_deadlocked(connection):
             return connection.client
         return impatient

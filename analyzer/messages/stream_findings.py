@@ -31,6 +31,9 @@ COMPARED_BYTES = 1 << 16
 _BEGINNING = 64
 """Bytes of a raw run that may tell what it is."""
 
+_ENOUGH_BYTES = 8
+"""Bytes that a side must have sent before it can be said that no message begins in them."""
+
 _OF_STREAM = 200
 """Approximate bytes of an entry of `stream_counts`."""
 
@@ -255,7 +258,7 @@ class StreamFindings:
         if decision is not None and decision.other is not None:
             if decision.expected is not None:
                 self._add_row(_make_foreign_kind(connection, decision.other, decision.expected), connection, row)
-        elif connection.dissector is not None:
+        elif connection.dissector is not None and (row.frame.offset or row.frame.length >= _ENOUGH_BYTES):
             refused, from_client = connection.dissector.refused, row.side == connection.client
             what = None if refused is None else defects.call_or_default(partial(refused, beginning, from_client), None)
             kind = SKIPPED if what is None else _make_refused_kind(what)

@@ -18,11 +18,12 @@ from typing import Protocol
 
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tls.facts import Refusal, TlsFacts
+from analyzer.tls.half_session import Plaintext
 from analyzer.tls.keys import Secrets
-from analyzer.tls.session import Plaintext, TlsSession
+from analyzer.tls.session import TlsSession
 from dissectors.foreign import foreign
 
-MOST_HELD = 4 << 20
+MOST_WAITING = 4 << 20
 """Bytes of a connection that wait for its first data; a handshake has some ten thousand."""
 
 
@@ -44,15 +45,15 @@ class TlsStore(Protocol):
 class TlsLayer:
     """The state of one TLS connection. `is_open`: data was decrypted. preamble: bytes before TLS, by side.
 
-    offsets: of the next byte of plaintext by side. held: bytes that have come while it was not open. began: time of the
-    first piece. version: of the secrets with which the session was tried.
+    offsets: of the next byte of plaintext by side. waiting: bytes that have come while it was not open. began: time of
+    the first piece. version: of the secrets with which the session was tried.
     """
 
     preamble: list[int]
     session: TlsSession = field(default_factory=TlsSession)
     is_open: bool = False
     offsets: list[int] = field(default_factory=lambda: [0, 0])
-    held: int = 0
+    waiting: int = 0
     began: int = 0
     version: int = 0
     before: list[tuple[int, Piece]] = field(default_factory=list)
@@ -65,12 +66,17 @@ class TlsLayer:
     @property
     def is_refused(self) -> bool:
         """Whether nothing will be decrypted."""
-        return not self.is_open and (self.session.over or self.held > MOST_HELD)
+        return not self.is_open and (self.session.over or self.waiting > MOST_WAITING)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the fast path may decrypt what follows."""
+        return self.is_open and not any(self.preamble) and self.session.is_steady
 
     def may_get_key(self, piece: Piece, secrets: Secrets | None) -> bool:
         """Returns whether a session without keys waits for them, at its latest piece."""
         waits = secrets is not None and secrets.grows and self.facts.refusal is Refusal.NO_KEY
-        return waits and self.held <= MOST_HELD and piece.time - self.began <= PATIENCE_NS
+        return waits and self.waiting <= MOST_WAITING and piece.time - self.began <= PATIENCE_NS
 
     def holds_part(self, side: int) -> bool:
         """Returns whether a record of a side is incomplete."""
@@ -96,7 +102,7 @@ class TlsLayer:
             if self.session.over and not found:
                 yield side, self._place(side, GAP, piece)
         else:
-            self.held += piece.length
+            self.waiting += piece.length
             if not any(each.data for each in found):
                 return
             self.is_open = True

@@ -113,7 +113,9 @@ class BodyReader:
     def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
-        self._decoder = TemplateDecoder(reader, self._format_body, learned.templates, asks="info" in self._slots)
+        self._decoder = TemplateDecoder(
+            reader, self._format_body, learned.templates, needs_requests="info" in self._slots
+        )
 
     def read_bodies(self, rows: Ints) -> BodyColumns:
         """Reads the bodies of `rows`, in any order, as columns."""

@@ -148,7 +148,7 @@ class ConnectionCarrier:
         new = np.ones(len(index), bool)
         new[self._written] = False
         going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)
-        waits = facts.asking & ~facts.paired & new & (live & going_on)[index.column("stream")]
+        waits = facts.is_request & ~facts.paired & new & (live & going_on)[index.column("stream")]
         abandoned = self._find_excess(waits)
         waits &= ~abandoned
         final = np.flatnonzero(new & ~waits)

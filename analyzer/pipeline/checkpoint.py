@@ -38,9 +38,9 @@ StreamCounts = tuple[int, int, int, int]
 class CarriedRows:
     """Rows that are not done with, and their pieces: columns, as the bytes of Messages.TYPES and Pieces.TYPES.
 
-    names, extras, protocols: what the numbers in the columns stand for. written: those that have been written and are
-    only here for what later ones say of them. handles: what the conversation calls some of them, and `asked` which
-    these are, both rising.
+    names, extras, protocols: what the numbers in the columns stand for. written: rows that have been written
+    and are only here for later findings about them. handles: handles of some rows in the conversation; handle_rows: the
+    numbers of these rows. Both rise.
     """
 
     columns: Mapping[str, bytes]
@@ -50,7 +50,7 @@ class CarriedRows:
     protocols: tuple[str, ...]
     written: bytes
     handles: tuple[int, ...]
-    asked: tuple[int, ...]
+    handle_rows: tuple[int, ...]
 
 
 @dataclass(slots=True)

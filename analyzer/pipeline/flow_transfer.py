@@ -263,7 +263,7 @@ def _restore_rows(
     columns["extra"] = extras[np.where(columns["extra"] == NULL, -1, columns["extra"])]
     columns["protocol"] = np.array([*protocols, NO_PROTOCOL], np.int8)[columns["protocol"]]
     columns["stream"] = np.full(len(columns["partner"]), stream, np.int32)
-    first, serials = engine.restore_rows(columns, pieces, np.array(rows.asked, np.int64))
+    first, serials = engine.restore_rows(columns, pieces, np.array(rows.handle_rows, np.int64))
     if state.connection is not None and state.connection.conversation is not None:
         state.connection.conversation.renumber(dict(zip(rows.handles, serials, strict=True)))
     return first

@@ -119,8 +119,10 @@ class RowSelection:
     @classmethod
     def select_all(cls, session: Analysis) -> Self:
         """The origins of all packets that were read."""
-        asks = session.rows.column("role") == Role.REQUEST
-        return cls(np.arange(len(session.rows)), np.flatnonzero(asks), np.arange(len(session.engine.streams)), True)
+        is_request = session.rows.column("role") == Role.REQUEST
+        return cls(
+            np.arange(len(session.rows)), np.flatnonzero(is_request), np.arange(len(session.engine.streams)), True
+        )
 
     @classmethod
     def select_rows(cls, session: Analysis, rows: Ints) -> Self:

@@ -28,7 +28,7 @@ from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
 from dissectors.api import Dissector
 
-STATE_VERSION = 7
+STATE_VERSION = 8
 """Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
 
 _NAME = "wireanalyze state"
@@ -40,7 +40,8 @@ _MODULES = frozenset(
     f"analyzer.{name}"
     for name in (
         *(f"messages.{each}" for each in ("connection", "framing", "recognise", "decode_as", "index", "tls_layer")),
-        *(f"tls.{each}" for each in ("certificates", "facts", "handshake", "keys", "records", "session", "suites")),
+        *(f"tls.{each}" for each in ("certificates", "facts", "half_session", "handshake", "keys", "negotiation")),
+        *(f"tls.{each}" for each in ("record_opener", "records", "session", "suites")),
         *("tcp.reassembly", "tcp.streams", "query.fields.session_values", "pipeline.checkpoint"),
     )
 )

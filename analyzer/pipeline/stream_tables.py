@@ -132,9 +132,9 @@ def _convert_finding(finding: Finding) -> FindingTexts:
 
 def build_stream_findings(session: Analysis) -> Iterator[ColumnValues]:
     """The rows of findings that belong to connections."""
-    remarks, streams = session.engine.stream_findings, session.engine.streams
-    for first in range(0, len(remarks), BATCH_ROWS):
-        stream, texts = remarks.describe(np.arange(first, min(first + BATCH_ROWS, len(remarks))))
+    findings, streams = session.engine.stream_findings, session.engine.streams
+    for first in range(0, len(findings), BATCH_ROWS):
+        stream, texts = findings.describe(np.arange(first, min(first + BATCH_ROWS, len(findings))))
         found: ColumnValues = dict.fromkeys(("number", "id", "operation", "time_ns"))
         found |= _build_finding_columns(list(map(_convert_finding, texts)))
         found |= {"stream_id": name_streams(session, stream), "protocol": name_protocols(session, stream)}

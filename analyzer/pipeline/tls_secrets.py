@@ -27,8 +27,8 @@ def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
     """Returns what decrypts the connections of the captures at `paths`, or None. Raises UserError."""
     from analyzer.tls.key_files import KeyRing, has_cryptography  # lazy: most runs need no keys
 
-    given = bool(options.key_logs or options.private_keys)
-    ring = _load_key_ring(options.key_logs, options.private_keys) if given else None
+    has_secrets = bool(options.key_logs or options.private_keys)
+    ring = _load_key_ring(options.key_logs, options.private_keys) if has_secrets else None
     embedded = b"".join(_read_embedded(path) for path in paths)
     if embedded and (ring is not None or has_cryptography()):
         ring = KeyRing() if ring is None else ring

@@ -125,7 +125,7 @@ class _Walk:
             elif isinstance(step, When):
                 rows = self._pass_run(run, rows)
                 run = _Run()
-                if step.asks_for_more:
+                if step.needs_remaining_bytes:
                     there = self.at[rows] < self.end[rows]
                 else:
                     there = np.array([step.holds(value) for value in numbers[step.member][rows].tolist()], bool)

@@ -105,7 +105,7 @@ class AlignedForm:
         time: TimeFormat | None = None,
     ) -> None:
         self._keys, self._time, self._json = keys, time, JsonWriter(limits)
-        self.asks = "info" in keys
+        self.needs_requests = "info" in keys
         self._names = LineNamer()
         last = len(keys) - 1
         self._pillars = [

@@ -30,7 +30,7 @@ class DelimitedForm:
     """Rows as csv or tsv. `keys` are printed above the columns, `names` are what they are called in a row."""
 
     edition = 0
-    asks = False
+    needs_requests = False
 
     def __init__(self, keys: Sequence[str], names: Sequence[str], delimiter: str, limits: Limits) -> None:
         self._keys, self._names, self._delimiter, self._json = keys, names, delimiter, JsonWriter(limits)

@@ -143,18 +143,18 @@ def _format_programs(each: Difference, what: str) -> str:
     first = each.changes[0]
     what = "Client software" if each.kind == "software" else "Client ids"
     new = [name for name in first.after if name not in first.before]
-    gone = [name for name in first.before if name not in first.after]
-    parts = [f"new {_list_values(new)}"] * bool(new) + [f"gone {_list_values(gone)}"] * bool(gone)
+    removed = [name for name in first.before if name not in first.after]
+    parts = [f"new {_list_values(new)}"] * bool(new) + [f"gone {_list_values(removed)}"] * bool(removed)
     return f"{what}: {'; '.join(parts)}."
 
 
 def _format_sets(before: Sequence[str], after: Sequence[str]) -> str:
     """`was 1 and is 2`; what both have is named once."""
-    new, gone = ([value for value in one if value not in other] for one, other in ((after, before), (before, after)))
+    new, removed = ([value for value in one if value not in other] for one, other in ((after, before), (before, after)))
     both = [value for value in after if value in before]
     if not both:
         return f"was {_list_values(before)} and is {_list_values(after)}"
-    parts = [f"is also {_list_values(new)}"] * bool(new) + [f"is no longer {_list_values(gone)}"] * bool(gone)
+    parts = [f"is also {_list_values(new)}"] * bool(new) + [f"is no longer {_list_values(removed)}"] * bool(removed)
     return f"{' and '.join(parts)} (still {_list_values(both)})"
 
 

@@ -31,8 +31,12 @@ class Extra(NamedTuple):
 
 
 EXTRAS: Mapping[str, Extra] = {
+    "pytest": Extra(("pytest",), "2 MB to download, 7 MB installed"),
     "tls": Extra(("cryptography",), "5 MB to download, 16 MB installed"),
     "parquet": Extra(("pyarrow",), "55 MB to download, 170 MB installed"),
+    "pandas": Extra(("pandas", "pyarrow"), "66 MB to download, 240 MB installed"),
+    "duckdb": Extra(("duckdb", "pyarrow"), "77 MB to download, 230 MB installed"),
+    "polars": Extra(("polars", "pyarrow"), "105 MB to download, 330 MB installed"),
     "pipeline": Extra(
         ("pyspark", "pyarrow", "pandas"), "570 MB to download, 890 MB installed", ("grpc", "grpc_status", "google.rpc")
     ),

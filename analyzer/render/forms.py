@@ -49,7 +49,7 @@ class RowForm(Protocol):
         """What said() gave for a body before this number changed is not what it gives now. Looked at after frame()."""
 
     @property
-    def asks(self) -> bool:
+    def needs_requests(self) -> bool:
         """Whether a slot is the summary line, which may need fields of the request of an answer."""
 
     def format_head(self) -> bytes:
@@ -77,7 +77,7 @@ class RowWriter:
     def __init__(self, form: RowForm, reader: RowReader) -> None:
         self._form, self.reader = form, reader
         self._edition = form.edition
-        self._decoder = TemplateDecoder(reader, form.format_slots, asks=form.asks)
+        self._decoder = TemplateDecoder(reader, form.format_slots, needs_requests=form.needs_requests)
 
     def write_rows(self, rows: Ints) -> Iterator[bytes]:
         """Yields the lines of rows as bytes, several lines at a time."""
@@ -91,7 +91,9 @@ class RowWriter:
             return
         if self._edition != self._form.edition:
             self._edition = self._form.edition
-            self._decoder = TemplateDecoder(self.reader, self._form.format_slots, asks=self._form.asks)
+            self._decoder = TemplateDecoder(
+                self.reader, self._form.format_slots, needs_requests=self._form.needs_requests
+            )
         merged = list(_merge_frame([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.flatten_cells(merged[0])

@@ -25,7 +25,7 @@ class NdjsonForm:
     def __init__(self, keys: Sequence[str], limits: Limits) -> None:
         # A name stands in an object once.
         self._keys, self._json = list(dict.fromkeys(keys)), JsonWriter(limits)
-        self.asks = "info" in self._keys
+        self.needs_requests = "info" in self._keys
         self._marking = MarkingWriter(limits)
         self._style = CellStyle("json", b"null", self._json.dumps, b'"')
 

@@ -29,12 +29,12 @@ def make_overview_object(found: Overview, reader: RowReader) -> Json:
         "message_bytes": found.total.bytes,
         **_make_span(found.first, found.last),
         "total": asdict(found.total),
-        "protocols": [{"protocol": group.key[0], **asdict(group.figures)} for group in found.protocols],
+        "protocols": [{"protocol": group.key[0], **asdict(group.metrics)} for group in found.protocols],
         "operations": [
             {
                 "protocol": each.protocol,
                 "operation": each.operation,
-                **asdict(each.figures),
+                **asdict(each.metrics),
                 "versions": list(each.versions),
                 "latencies": _make_distribution(each.latencies),
             }
@@ -90,7 +90,7 @@ def _make_groups(found: Statistics, groups: Sequence[GroupStatistics] | None = N
 
 def make_group_object(by: Sequence[str], group: GroupStatistics) -> Json:
     """Makes the JSON object of a group: its common values and its metrics."""
-    return {**dict(zip(by, make_key_values(by, group.key), strict=True)), **asdict(group.figures)}
+    return {**dict(zip(by, make_key_values(by, group.key), strict=True)), **asdict(group.metrics)}
 
 
 def make_key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:

@@ -90,10 +90,10 @@ def _list_operations(found: Overview, low: int, high: int, bars: str) -> Iterato
         own = sum(each.protocol == name for each in found.operations)
         shown = [each for each in chosen if each.protocol == name]
         more = f"{name} ({own:,} {'op' if own == 1 else 'ops'})" if own > len(shown) else name
-        yield _make_cells(more, "", protocol.figures, "")
+        yield _make_cells(more, "", protocol.metrics, "")
         for each in shown:
             shape = draw_sparkline(_draw_distribution(each, low, high), bars)
-            yield _make_cells("  " + name_operation(each), _shorten_versions(each.versions), each.figures, shape)
+            yield _make_cells("  " + name_operation(each), _shorten_versions(each.versions), each.metrics, shape)
 
 
 def _list_clients(found: Overview) -> Iterator[Sequence[str]]:
@@ -106,20 +106,20 @@ def _list_clients(found: Overview) -> Iterator[Sequence[str]]:
     yield (title, *("",) * (len(HEAD) - 1))
     for group in shown:
         (name,) = group.key
-        yield _make_cells("  " + ("-" if name is None else name or EMPTY), "", group.figures, "")
+        yield _make_cells("  " + ("-" if name is None else name or EMPTY), "", group.metrics, "")
 
 
-def _make_cells(name: str, versions: str, figures: Metrics, shape: str) -> Sequence[str]:
+def _make_cells(name: str, versions: str, metrics: Metrics, shape: str) -> Sequence[str]:
     """One for each of HEAD; the name is made safe where it is cut."""
     return (
         name,
         versions,
-        format_count(figures.messages),
-        format_size(figures.bytes),
-        format_rate(figures.rate),
-        format_count(figures.unanswered),
-        format_count(figures.errors),
-        *(format_duration(each) for each in (figures.p50_ns, figures.p99_ns, figures.max_ns)),
+        format_count(metrics.messages),
+        format_size(metrics.bytes),
+        format_rate(metrics.rate),
+        format_count(metrics.unanswered),
+        format_count(metrics.errors),
+        *(format_duration(each) for each in (metrics.p50_ns, metrics.p99_ns, metrics.max_ns)),
         shape,
     )
 
@@ -127,7 +127,7 @@ def _make_cells(name: str, versions: str, figures: Metrics, shape: str) -> Seque
 def name_operation(each: OperationMetrics) -> str:
     """Returns the name of an operation, as `list` prints it."""
     if each.operation is None:
-        return "raw" if each.figures.raw == each.figures.messages else "?"
+        return "raw" if each.metrics.raw == each.metrics.messages else "?"
     return each.operation
 
 

@@ -122,15 +122,15 @@ class RowPrinter:
         """Prints the rows of these numbers, in this order."""
         if not len(rows):
             return
-        asking = self._extend_reader(reader)
+        extended = self._extend_reader(reader)
         if len(rows) > 1:
             libc.keep_free(RETAINED_BYTES)
         for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
-                self._clock.set_next_rows(asking, part)
-            self._fit(asking, part)
-            if self._lines is None or self._lines.reader is not asking:
-                self._lines = RowWriter(self._form, asking)
+                self._clock.set_next_rows(extended, part)
+            self._fit(extended, part)
+            if self._lines is None or self._lines.reader is not extended:
+                self._lines = RowWriter(self._form, extended)
             self.out.writelines(self._lines.write_rows(part))
 
     def end(self) -> None:

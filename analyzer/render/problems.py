@@ -131,8 +131,17 @@ class ProblemLines:
             row = known if known in problem.rows else problem.first
             if finding is not problem.examples[0].finding:
                 yield from self._wrap(INDENT, as_sentence(finding.text))
-            if row is not None and (message := self._describe(row)):
-                yield f"{INDENT}{row + 1}: {safe_text(message, LONGEST)}"
+            request = self._find_request(problem, row)
+            for each in (request, row):
+                if each is not None and (message := self._describe(each)):
+                    yield f"{INDENT}{each + 1}: {safe_text(message, LONGEST)}"
+
+    def _find_request(self, problem: Problem, row: int | None) -> int | None:
+        """The request that an answer with an error refuses; None where the problem is no error."""
+        if row is None or not problem.error:
+            return None
+        partner = int(self._reader.session.rows.cell("partner", row))
+        return partner if partner >= self._reader.session.rows.first else None
 
     def _format_effects(self, problem: Problem) -> str:
         """Each effect with its messages."""

@@ -59,7 +59,7 @@ class TableForm:
     width: cells of a line; columns that say least are narrow or left out, and who prints cuts lines that are too long.
     """
 
-    asks = True
+    needs_requests = True
 
     def __init__(
         self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None, width: int | None = None

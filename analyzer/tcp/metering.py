@@ -28,8 +28,8 @@ from analyzer.tcp.network import (
     HalfStreamTable,
     NetworkEventKind,
     NetworkEventTable,
-    NetworkFigures,
-    find_figures,
+    NetworkMetrics,
+    find_metrics,
 )
 from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamTable
 from dissectors.slotted import make_slotted
@@ -84,9 +84,9 @@ class NetworkMeter:
         """Bytes of memory that figures and events take."""
         return self.halves.memory_bytes + self.events.memory_bytes
 
-    def find_figures(self, streams: Ints) -> NetworkFigures:
+    def find_metrics(self, streams: Ints) -> NetworkMetrics:
         """Returns the figures of some streams as far as packets were read."""
-        return find_figures(self._streams, self.halves, streams)
+        return find_metrics(self._streams, self.halves, streams)
 
     def keep_only(self, streams: Ints) -> None:
         """Frees the figures of all streams but these (int64, ascending)."""
@@ -113,13 +113,13 @@ class NetworkMeter:
         """Measures the bytes that one side of each stream sends."""
         half, begin, last = 2 * packets.streams + side, packets.begin, packets.end - 1
         mine = packets.side == side
-        sent, told = mine & packets.live, packets.acks & ~mine
+        sent, acknowledging = mine & packets.live, packets.acks & ~mine
         number = packets.numbers[side]
-        base = self._find_base(packets, half, number, sent, told)
+        base = self._find_base(packets, half, number, sent, acknowledging)
         reach = (number - np.repeat(base, packets.end - begin)).view(np.int32).astype(np.int64)
         reach += ORIGIN
         top, top_before = self._follow(packets, half, "top", base, reach * sent)
-        acked, acked_before = self._follow(packets, half, "acked", base, reach * told)
+        acked, acked_before = self._follow(packets, half, "acked", base, reach * acknowledging)
         risen = top > top_before
         confirms = np.flatnonzero(acked > acked_before)
         self._measure_acks(packets, half, confirms[acked.take(confirms) == top.take(confirms)], risen)
@@ -148,17 +148,17 @@ class NetworkMeter:
         before[1:] = values[:-1]
         before[begin] = carried
         there = values[last] - packets.shift[last]
-        kept = there > 0
-        column[half[kept]] = (there[kept] - ORIGIN + base[kept]) & 0xFFFFFFFF
+        is_known = there > 0
+        column[half[is_known]] = (there[is_known] - ORIGIN + base[is_known]) & 0xFFFFFFFF
         return values, before
 
-    def _find_base(self, packets: _Packets, half: Ints, number: Array, sent: Bools, told: Bools) -> Array:
+    def _find_base(self, packets: _Packets, half: Ints, number: Array, sent: Bools, acknowledging: Bools) -> Array:
         """Returns the sequence number that each stream counts from (uint32)."""
         base = self.halves.column("top")[half]
         base = np.where(base == UNKNOWN, self.halves.column("acked")[half], base)
         unknown = base == UNKNOWN
         if bool(unknown.any()):
-            places = np.flatnonzero((sent | told) & unknown[packets.run])
+            places = np.flatnonzero((sent | acknowledging) & unknown[packets.run])
             first, _ = find_runs(packets.run[places])
             base[packets.run[places[first]]] = number[places[first]]
         return base.astype(np.uint32)
@@ -230,9 +230,9 @@ class NetworkMeter:
         """Notes the times of SYN, SYN/ACK and the first ACK of streams that begin."""
         columns, begin = self.halves.column, packets.begin
         client = np.maximum(self._streams.column("client")[packets.streams].astype(np.int64), 0)
-        asking, answering = 2 * packets.streams + client, 2 * packets.streams + 1 - client
-        shaking = (columns("opened")[asking] != NEVER) | (columns("opened")[answering] != NEVER)
-        shaking &= columns("answered")[asking] == UNMEASURED
+        client_half, server_half = 2 * packets.streams + client, 2 * packets.streams + 1 - client
+        shaking = (columns("opened")[client_half] != NEVER) | (columns("opened")[server_half] != NEVER)
+        shaking &= columns("answered")[client_half] == UNMEASURED
         syn = packets.flags & SYN != 0
         if bool(syn.any()):
             shaking |= np.logical_or.reduceat(syn, begin)
@@ -242,8 +242,8 @@ class NetworkMeter:
         first, _ = find_runs(packets.run[place])
         run = packets.run[place[first]]
         group = np.repeat(np.arange(len(run)), packets.end[run] - begin[run])
-        syn, asks = syn[place], packets.side[place] == client[packets.run[place]]
-        asking, answering, far = asking[run], answering[run], len(packets.time)
+        syn, from_client = syn[place], packets.side[place] == client[packets.run[place]]
+        client_half, server_half, far = client_half[run], server_half[run], len(packets.time)
 
         def earliest(which: Bools) -> Ints:
             return np.minimum.reduceat(np.where(which, place, far), first)
@@ -251,22 +251,24 @@ class NetworkMeter:
         def latest(which: Bools) -> Ints:
             return np.maximum.reduceat(np.where(which, place, -1), first)
 
-        fresh = columns("opened")[answering] == NEVER
-        answer = np.where(fresh, earliest(syn & ~asks), -1)
-        question = latest(syn & asks & (place < answer[group]))
+        fresh = columns("opened")[server_half] == NEVER
+        answer = np.where(fresh, earliest(syn & ~from_client), -1)
+        question = latest(syn & from_client & (place < answer[group]))
         here = question >= 0
-        columns("opened")[asking[here]] = packets.time[question[here]]
-        acks = ~syn & asks & packets.acks[place] & packets.live[place]
+        columns("opened")[client_half[here]] = packets.time[question[here]]
+        acks = ~syn & from_client & packets.acks[place] & packets.live[place]
         behind = np.where(answer == far, question, answer)
         ack = earliest(acks & (place > behind[group]))
-        known = fresh & (answer < far) & (columns("opened")[asking] != NEVER)
-        took = packets.time[answer[known]] - columns("opened")[asking[known]]
-        columns("answered")[answering[known]] = took
-        again = latest(syn & ~asks & (place < ack[group]))
+        known = fresh & (answer < far) & (columns("opened")[client_half] != NEVER)
+        took = packets.time[answer[known]] - columns("opened")[client_half[known]]
+        columns("answered")[server_half[known]] = took
+        again = latest(syn & ~from_client & (place < ack[group]))
         here = again >= 0
-        columns("opened")[answering[here]] = packets.time[again[here]]
-        known = (ack < far) & (columns("opened")[answering] != NEVER) & (columns("answered")[asking] == UNMEASURED)
-        columns("answered")[asking[known]] = packets.time[ack[known]] - columns("opened")[answering[known]]
+        columns("opened")[server_half[here]] = packets.time[again[here]]
+        known = (
+            (ack < far) & (columns("opened")[server_half] != NEVER) & (columns("answered")[client_half] == UNMEASURED)
+        )
+        columns("answered")[client_half[known]] = packets.time[ack[known]] - columns("opened")[server_half[known]]
 
     def _count_resets(self, packets: _Packets) -> None:
         places = np.flatnonzero(packets.flags & RST)
@@ -284,11 +286,11 @@ class NetworkMeter:
         waiting = shut[both] != NEVER
         if not bool(waiting.any()) and not bool(closed.any()):
             return
-        tells = packets.live & (packets.flags & (SYN | FIN) == 0)
-        closed = closed[packets.order] & tells
+        counts = packets.live & (packets.flags & (SYN | FIN) == 0)
+        closed = closed[packets.order] & counts
         half = 2 * packets.run + packets.side
         waiting[half[closed]] = True
-        place = np.flatnonzero(waiting[half] & tells)
+        place = np.flatnonzero(waiting[half] & counts)
         if not len(place):
             return
         place = place[np.argsort(half[place], kind="stable")]
@@ -315,8 +317,8 @@ class NetworkMeter:
     def _note(
         self, kind: NetworkEventKind, stream: Ints, side: Array | int, packet: Ints, time: Ints, cost: Ints
     ) -> None:
-        room = MOST_EVENTS - len(self.events)
-        if len(stream) <= room:
+        remaining = MOST_EVENTS - len(self.events)
+        if len(stream) <= remaining:
             self.events.append(
                 len(stream),
                 {"stream": stream, "side": side, "kind": kind, "packet": packet, "time": time, "cost": cost},

@@ -97,7 +97,7 @@ class NetworkEventTable(ColumnTable):
 
 
 @make_slotted
-class NetworkFigures:
+class NetworkMetrics:
     """Network figures of n streams, each an array of n (times in ns, UNMEASURED where there is none).
 
     rtt: client_rtt and server_rtt together, which are the round trips from the capture point to the two sides.
@@ -119,7 +119,7 @@ class NetworkFigures:
     unanswered: Bools
 
 
-def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> NetworkFigures:
+def find_metrics(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> NetworkMetrics:
     """Returns the figures of some streams (int64, n) as far as packets were read."""
     side = np.maximum(table.column("client")[streams].astype(np.int64), 0)
     client, server = 2 * streams + side, 2 * streams + 1 - side
@@ -140,8 +140,8 @@ def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
     ]
     by_client, by_server = (take("resets", half) > 0 for half in (client, server))
     resetter = np.where(by_client & ~(by_server & _has_closed(table, streams, 1 - side)), 0, 1)
-    asked = take("opened", client) != NEVER
-    return NetworkFigures(
+    was_opened = take("opened", client) != NEVER
+    return NetworkMetrics(
         _add(client_rtt, server_rtt),
         client_rtt,
         server_rtt,
@@ -151,8 +151,8 @@ def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
         both("zero_windows"),
         both("zero_window_time") + shut[0] + shut[1],
         np.where(by_client | by_server, resetter, UNKNOWN_SIDE),
-        asked & (take("opened", server) == NEVER) & by_server,
-        asked & (table.column("sides")[streams] == 1 << side) & (take("acked", server) == UNKNOWN),
+        was_opened & (take("opened", server) == NEVER) & by_server,
+        was_opened & (table.column("sides")[streams] == 1 << side) & (take("acked", server) == UNKNOWN),
     )
 
 

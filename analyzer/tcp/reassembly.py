@@ -83,8 +83,8 @@ class HalfStream:
     next: int = 0
     waiting: list[Piece] = field(default_factory=list)
     waiting_bytes: int = 0
-    hole_packets: int = 0
-    hole_time: int = 0
+    gap_packets: int = 0
+    gap_time: int = 0
     acknowledged: int = 0
     recent: deque[Piece] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     unopened: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
@@ -140,9 +140,9 @@ class HalfStream:
             return self._open_without_syn() if self.unopened_packets > OPEN_AFTER_PACKETS else []
         if not self.waiting:
             return []
-        self.hole_packets += 1
+        self.gap_packets += 1
         overfull = self.waiting_bytes > GAP_BYTES or len(self.waiting) > GAP_SEGMENTS
-        old = time - self.hole_time > GAP_AGE_NS or self.hole_packets > GAP_AGE_PACKETS
+        old = time - self.gap_time > GAP_AGE_NS or self.gap_packets > GAP_AGE_PACKETS
         if overfull or (old and self.acknowledged > self.next):
             return self._give_up()
         return []
@@ -196,7 +196,7 @@ class HalfStream:
     def _wait(self, piece: Piece) -> None:
         """Keeps the parts of `piece` that no waiting piece covers."""
         if not self.waiting:
-            self.hole_packets, self.hole_time = 0, piece.time
+            self.gap_packets, self.gap_time = 0, piece.time
         begin = piece.offset
         index = max(bisect_right(self.waiting, (begin,)) - 1, 0)
         while begin < piece.end:
@@ -224,7 +224,7 @@ class HalfStream:
             del self.waiting[:count]
             self.waiting_bytes -= sum(piece.length for piece in ready)
             self.recent.extend(ready)
-            self.hole_packets, self.hole_time = 0, ready[-1].time
+            self.gap_packets, self.gap_time = 0, ready[-1].time
         return ready
 
     def _give_up(self) -> list[Piece]:

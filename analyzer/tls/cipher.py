@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import hmac
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Protocol
 
 from analyzer.tls.key_schedule import KeyMaterial
 from analyzer.tls.suites import Mode, Suite
 
-APPLICATION_DATA = 23
+Buffer = bytes | memoryview
+Opener = Callable[[int, bytes, Buffer], bytes]
+"""Takes number, header and body of a record; returns what the body encrypts."""
+
 BLOCK = 16
 
 
@@ -19,17 +24,45 @@ class BadRecord(Exception):
     """A record whose tag or MAC does not fit: the key, the number or the bytes are wrong."""
 
 
-class RecordCipher(Protocol):
-    """Opens the records of one direction under one key."""
+class RecordCipher(ABC):
+    """Opens the records of one direction under one key. inner_type: the content type stands behind the plaintext."""
+
+    __slots__ = ()
+    inner_type: ClassVar[bool] = False
+
+    @abstractmethod
+    def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
+        """Returns what the body of the record with this sequence number encrypts. Raises BadRecord."""
+
+    def make_opener(self) -> Opener:
+        """Returns what decrypts many records of application data; it raises one of `failures`."""
+
+        def decrypt(number: int, header: bytes, body: Buffer) -> bytes:
+            return self.decrypt(number, header[0], body)
+
+        return decrypt
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What an opener raises for a record that does not open."""
+        return (BadRecord,)
 
     def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
         """Returns content type and plaintext of the record with this sequence number. Raises BadRecord."""
+        inner = self.decrypt(number, kind, body)
+        if not self.inner_type:
+            return kind, inner
+        if not (inner and inner[-1]):
+            inner = inner.rstrip(b"\0")
+            if not inner:
+                raise BadRecord
+        return inner[-1], inner[:-1]
 
 
 class Aead(Protocol):
     """What the AEAD classes of `cryptography` have in common."""
 
-    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes | None) -> bytes:
+    def decrypt(self, nonce: bytes, data: Buffer, associated_data: Buffer | None) -> bytes:
         """Returns the plaintext. Raises InvalidTag."""
 
 
@@ -50,53 +83,62 @@ def _make_aead(suite: Suite, key: bytes) -> Aead:
     return AESGCM(key) if suite.mode is Mode.GCM else ChaCha20Poly1305(key)
 
 
-class Tls13Cipher:
+class Tls13Cipher(RecordCipher):
     """Opens records of TLS 1.3 (RFC 8446, section 5.2): the content type stands behind the plaintext, then zeros."""
 
     __slots__ = ("_aead", "_invalid", "_nonce")
+    inner_type = True
 
     def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
         from cryptography.exceptions import InvalidTag
 
         self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), int.from_bytes(keys.nonce), InvalidTag
 
-    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Returns content type and plaintext. Raises BadRecord."""
+    def make_opener(self) -> Opener:
+        """Returns what decrypts many records, each with the header of application data."""
+        decrypt, nonce = self._aead.decrypt, self._nonce
+
+        def open_one(number: int, header: bytes, body: Buffer) -> bytes:
+            return decrypt((nonce ^ number).to_bytes(12), body, header)
+
+        return open_one
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What AEAD classes raise."""
+        return (self._invalid, ValueError)
+
+    def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
+        """Returns plaintext, content type and padding. Raises BadRecord."""
         header = b"\x17\x03\x03" + len(body).to_bytes(2)
         try:
-            inner = self._aead.decrypt((self._nonce ^ number).to_bytes(12), body, header)
+            return self._aead.decrypt((self._nonce ^ number).to_bytes(12), body, header)
         except (self._invalid, ValueError):
             raise BadRecord from None
-        if inner and inner[-1]:
-            return inner[-1], inner[:-1]
-        inner = inner.rstrip(b"\0")
-        if not inner:
-            raise BadRecord
-        return inner[-1], inner[:-1]
 
 
-class Tls12Cipher:
+class Tls12Cipher(RecordCipher):
     """Opens AEAD records of TLS 1.2 (RFC 5288, 6655 and 7905)."""
 
-    __slots__ = ("_aead", "_explicit", "_invalid", "_nonce", "_overhead")
+    __slots__ = ("_aead", "_explicit", "_invalid", "_nonce", "_number", "_overhead")
 
     def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
         from cryptography.exceptions import InvalidTag
 
         self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), keys.nonce, InvalidTag
-        self._explicit, self._overhead = suite.explicit_nonce, suite.overhead
+        self._explicit, self._overhead, self._number = suite.explicit_nonce, suite.overhead, int.from_bytes(keys.nonce)
 
-    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Returns content type and plaintext. Raises BadRecord."""
+    def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
+        """Returns the plaintext. Raises BadRecord."""
         length = len(body) - self._overhead
         if length < 0:
             raise BadRecord
         if self._explicit:
-            nonce, sealed = self._nonce + body[: self._explicit], body[self._explicit :]
+            nonce, sealed = self._nonce + bytes(body[: self._explicit]), body[self._explicit :]
         else:
-            nonce, sealed = (int.from_bytes(self._nonce) ^ number).to_bytes(12), body
+            nonce, sealed = (self._number ^ number).to_bytes(12), body
         try:
-            return kind, self._aead.decrypt(nonce, sealed, _associate(number, kind, length))
+            return self._aead.decrypt(nonce, sealed, _associate(number, kind, length))
         except (self._invalid, ValueError):
             raise BadRecord from None
 
@@ -106,7 +148,7 @@ def _associate(number: int, kind: int, length: int) -> bytes:
     return number.to_bytes(8) + bytes((kind, 3, 3)) + length.to_bytes(2)
 
 
-class CbcCipher:
+class CbcCipher(RecordCipher):
     """Opens CBC records of TLS 1.2 (RFC 5246, section 6.2.3.2), with encrypt-then-mac (RFC 7366) or without."""
 
     __slots__ = ("_etm", "_key", "_mac", "_mac_key", "_mac_length")
@@ -117,8 +159,9 @@ class CbcCipher:
         self._key, self._mac_key, self._etm = AES(keys.key), keys.mac, encrypt_then_mac
         self._mac, self._mac_length = suite.mac, suite.mac_length
 
-    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Returns content type and plaintext. Raises BadRecord."""
+    def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
+        """Returns the plaintext. Raises BadRecord."""
+        body = bytes(body)
         if self._etm:
             body, mac = body[: -self._mac_length], body[-self._mac_length :]
             self._verify(number, kind, body, mac)
@@ -131,7 +174,7 @@ class CbcCipher:
             raise BadRecord
         if not self._etm:
             self._verify(number, kind, padded[:rest], padded[rest:-padding])
-        return kind, padded[:rest]
+        return padded[:rest]
 
     def _decrypt(self, body: bytes) -> bytes:
         from cryptography.hazmat.primitives.ciphers import Cipher
@@ -146,7 +189,7 @@ class CbcCipher:
             raise BadRecord
 
 
-class MacCipher:
+class MacCipher(RecordCipher):
     """Opens records that are authenticated and not encrypted."""
 
     __slots__ = ("_mac", "_mac_key", "_mac_length")
@@ -154,10 +197,11 @@ class MacCipher:
     def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
         self._mac_key, self._mac, self._mac_length = keys.mac, suite.mac, suite.mac_length
 
-    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Returns content type and plaintext. Raises BadRecord."""
+    def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
+        """Returns the plaintext. Raises BadRecord."""
+        body = bytes(body)
         content, mac = body[: -self._mac_length], body[-self._mac_length :]
         right = hmac.digest(self._mac_key, _associate(number, kind, len(content)) + content, self._mac)
         if not hmac.compare_digest(mac, right):
             raise BadRecord
-        return kind, content
+        return content

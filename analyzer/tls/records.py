@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import lt
 from typing import NamedTuple
 
 CHANGE_CIPHER, ALERT, HANDSHAKE, APPLICATION_DATA, HEARTBEAT = 20, 21, 22, 23, 24
@@ -61,6 +62,21 @@ class RecordReader:
     def kind(self) -> int:
         """The content type of the next record, -1 if it is unknown."""
         return self.buffer[self.at] if self.buffered and not self.hunting and not self.spans[0].lost else -1
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes that wait."""
+        return bytes(self.buffer[self.at :])
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it knows where the next record begins, and the bytes that wait are there and came in order."""
+        packets = [span.packet for span in self.spans]
+        return not self.hunting and not self.losses and all(map(lt, packets, packets[1:]))
+
+    def replace(self, rest: bytes, spans: list[Span]) -> None:
+        """Goes on with other bytes that wait, because records were read elsewhere."""
+        self.buffer, self.spans, self.at = bytearray(rest), deque(spans), 0
 
     def feed(self, data: bytes, packet: int, time: int) -> None:
         """Takes the next bytes."""

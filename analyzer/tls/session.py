@@ -2,8 +2,8 @@
 
 Theory. Hellos give randoms, version and suite; the secrets that belong to the client's random open the records. In
 TLS 1.2 a direction is protected behind its ChangeCipherSpec. In TLS 1.3 it is behind the ServerHello, under the
-handshake's secret up to the Finished message, then under the traffic secret, which each KeyUpdate replaces. Records of
-a direction are counted, and the number is authenticated: behind lost bytes, the numbers that may be next are tried.
+handshake's secret up to the Finished message, then under the traffic secret, which each KeyUpdate replaces
+(RFC 8446, section 4.6.3).
 
 A client's protected records wait for the ServerHello. All that waits is bounded. The state is plain data without any
 secret; ciphers are made again where a state goes on.
@@ -11,105 +11,55 @@ secret; ciphers are made again where a state goes on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
 from analyzer.tls import handshake
-from analyzer.tls.certificates import parse_certificate
-from analyzer.tls.cipher import BadRecord, RecordCipher
-from analyzer.tls.facts import MOST_CERTIFICATES, Alert, Refusal, TlsFacts
-from analyzer.tls.handshake import TLS12, TLS13, ClientHello, MessageJoiner, ServerHello
-from analyzer.tls.keys import Epoch, Parameters, RsaExchange, Secrets, name_ticket
-from analyzer.tls.records import (
-    ALERT,
-    APPLICATION_DATA,
-    CHANGE_CIPHER,
-    HANDSHAKE,
-    HEADER,
-    MOST_BODY,
-    Record,
-    RecordReader,
-    Span,
-)
-from analyzer.tls.suites import find_suite
+from analyzer.tls.facts import Refusal, TlsFacts
+from analyzer.tls.half_session import HalfSession, Plaintext, divide_plaintext
+from analyzer.tls.handshake import MessageJoiner
+from analyzer.tls.keys import Epoch, Parameters, Secrets
+from analyzer.tls.negotiation import Negotiation
+from analyzer.tls.record_opener import RecordOpener
+from analyzer.tls.records import ALERT, APPLICATION_DATA, CHANGE_CIPHER, HANDSHAKE, HEADER, Record, Span
 
 MOST_WAITING = 1 << 20
 """Bytes of one direction that wait for the ServerHello."""
 
-MOST_TRANSCRIPT = 1 << 16
-MOST_TRIES = 1 << 12
-"""Sequence numbers that are tried behind one loss."""
-
-FEW_TRIES = 4
-"""Sequence numbers that are tried where the lost records were counted, in case they changed the secret."""
-
-ALL_TRIES = 1 << 20
-"""Records that are tried in vain in one session."""
-
-
-class Plaintext(NamedTuple):
-    """Plaintext of a direction, in order. `spans` divide it by packets; the last byte belongs to the completing packet.
-
-    lost: bytes that are missing here, by the lengths of the records; then `data` is empty.
-    """
-
-    side: int
-    data: bytes
-    spans: tuple[Span, ...]
-    lost: int = 0
-
-
-@dataclass(slots=True)
-class HalfSession:
-    """One direction: `number` is that of the next record under the current secret, `generation` counts key updates.
-
-    opened: a record was opened under the current secret. uncertain: a loss may hide a change of secrets.
-    """
-
-    reader: RecordReader = field(default_factory=RecordReader)
-    joiner: MessageJoiner = field(default_factory=MessageJoiner)
-    epoch: Epoch = Epoch.CLEAR
-    generation: int = 0
-    number: int = 0
-    uncertain: bool = False
-    cipher: RecordCipher | None = None
-
-    def change(self, epoch: Epoch, generation: int = 0) -> None:
-        """Goes on under another secret."""
-        self.epoch, self.generation, self.number, self.cipher = epoch, generation, 0, None
-
 
 class TlsSession:
-    """Decrypts one connection. `client` is the side of the client, -1 until its hello comes.
+    """Decrypts one connection.
 
     inspects: only what is in the clear is read, and protected records are passed over.
     """
 
-    __slots__ = (
-        *("client", "halves", "client_hello", "parameters", "facts"),
-        *("_inspects", "_certificate", "_transcript", "_tries", "_secrets"),
-    )
+    __slots__ = ("_inspects", "_negotiation", "_opener", "halves")
 
     def __init__(self, *, inspects: bool = False) -> None:
         self._inspects = inspects
-        self.client = -1
         self.halves = (HalfSession(), HalfSession())
-        self.client_hello: ClientHello | None = None
-        self.parameters: Parameters | None = None
-        self.facts = TlsFacts()
-        self._certificate = self._transcript = b""
-        self._tries = ALL_TRIES
-        self._secrets: Secrets | None = None
+        self._negotiation = Negotiation()
+        self._opener = RecordOpener(self._negotiation, self.halves)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> tuple[object, ...]:
         for half in self.halves:
             half.cipher = None
-        return {name: getattr(self, name) for name in self.__slots__ if name != "_secrets"}
+        return self._inspects, self.halves, self._negotiation, self._opener
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-        self._secrets = None
+    def __setstate__(self, state: tuple[bool, tuple[HalfSession, HalfSession], Negotiation, RecordOpener]) -> None:
+        self._inspects, self.halves, self._negotiation, self._opener = state
+
+    @property
+    def client(self) -> int:
+        """The side of the client, -1 until its hello comes."""
+        return self._negotiation.client
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """What both hellos agreed on, from the ServerHello on."""
+        return self._negotiation.parameters
+
+    @property
+    def facts(self) -> TlsFacts:
+        """What the connection says of itself, and what became of its decryption."""
+        return self._negotiation.facts
 
     @property
     def over(self) -> bool:
@@ -117,9 +67,19 @@ class TlsSession:
         return self.facts.refusal is not None
 
     @property
+    def is_steady(self) -> bool:
+        """Whether both directions are behind the handshake and in step, so that records may be opened in runs."""
+        return not self.over and all(half.is_steady for half in self.halves)
+
+    @property
     def waits(self) -> bool:
         """Whether a record of a direction is incomplete or waits for the other direction."""
         return any(half.reader.buffered for half in self.halves)
+
+    def prepare(self, secrets: Secrets) -> bool:
+        """Makes the ciphers of both directions; returns whether their secrets are there."""
+        self._opener.secrets = secrets
+        return self._opener.prepare()
 
     def feed(self, side: int, data: bytes, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
         """Takes the next bytes of a side; returns the plaintext that is readable now. secrets None: nothing is."""
@@ -129,14 +89,14 @@ class TlsSession:
         return self._advance(side, secrets)
 
     def lose(self, side: int, length: int, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
-        """Takes the next bytes of a side as lost."""
+        """Takes the next `length` bytes of a side as lost; returns the plaintext that is readable now."""
         if self.over:
             return []
         self.halves[side].reader.lose(length, packet, time)
         return self._advance(side, secrets)
 
     def _advance(self, side: int, secrets: Secrets | None) -> list[Plaintext]:
-        self._secrets = secrets
+        self._opener.secrets = secrets
         found: list[Plaintext] = []
         hello = self.parameters
         self._drain(side, found)
@@ -149,7 +109,7 @@ class TlsSession:
         while not self.over:
             if self._is_blocked(side):
                 if reader.buffered > MOST_WAITING:
-                    self._refuse(Refusal.INCOMPLETE)
+                    self._negotiation.refuse(Refusal.INCOMPLETE)
                 return
             record = reader.next_record()
             if record is not None:
@@ -157,69 +117,79 @@ class TlsSession:
             elif not (reader.hunting and self._hunt(side, found)):
                 return
 
-    def _refuse(self, why: Refusal) -> None:
-        if self.facts.refusal is None:
-            self.facts.refusal = why
-
     def _is_blocked(self, side: int) -> bool:
         """Returns whether the next record of a side can only be understood behind the ServerHello."""
         if self.parameters is not None or self.client != side:
             return False
         return self.halves[side].reader.kind in (CHANGE_CIPHER, APPLICATION_DATA)
 
+    def _hunt(self, side: int, found: list[Plaintext]) -> bool:
+        """Looks for the next record behind a loss; returns whether there is one."""
+        reader = self.halves[side].reader
+        spans = tuple(reader.spans)[:1]
+        lost = self._opener.hunt(side)
+        if lost is None:
+            return False
+        self.facts.lost[side != self.client] += 1
+        self._lose(side, lost, spans or tuple(reader.spans)[:1], found)
+        return True
+
     def _take(self, side: int, record: Record, found: list[Plaintext]) -> None:
         """Takes a record in its place."""
-        half = self.halves[side]
+        half, is_tls13 = self.halves[side], self._negotiation.is_tls13
         if half.epoch is Epoch.CLEAR:
             self._take_clear(side, record)
-        elif self._is_tls13 and record.kind == CHANGE_CIPHER:
+        elif is_tls13 and record.kind == CHANGE_CIPHER:
             return
-        elif self._is_tls13 and record.kind == ALERT and len(record.body) == 2 and not record.lost:
-            self._note_alert(side, record.body, False)
+        elif is_tls13 and record.kind == ALERT and len(record.body) == 2 and not record.lost:
+            self._negotiation.note_alert(side, record.body, False)
         elif self._inspects:
             return
         elif record.lost:
             half.number += 1
             half.uncertain = True
             self.facts.lost[side != self.client] += 1
-            self._lose(side, len(record.body) - self._overhead, record.spans, found)
+            self._lose(side, len(record.body) - self._negotiation.overhead, record.spans, found)
         else:
             self._take_protected(side, record, found)
 
-    @property
-    def _is_tls13(self) -> bool:
-        return self.parameters is not None and self.parameters.suite.is_tls13
-
-    @property
-    def _overhead(self) -> int:
-        assert self.parameters is not None
-        return self.parameters.suite.overhead
-
     def _take_clear(self, side: int, record: Record) -> None:
-        half = self.halves[side]
+        half, negotiation = self.halves[side], self._negotiation
         if record.lost:
             half.joiner = MessageJoiner()
-            if self.parameters is None:
-                self._refuse(Refusal.INCOMPLETE)
+            if negotiation.parameters is None:
+                negotiation.refuse(Refusal.INCOMPLETE)
             half.uncertain = True
         elif record.kind == HANDSHAKE:
+            before = negotiation.is_tls13
             for kind, body, whole in half.joiner.feed(record.body):
-                self._take_message(side, kind, body, whole)
+                negotiation.take_message(side, kind, body, whole, self._opener.secrets)
+            if negotiation.is_tls13 and not before:
+                self._protect(side)
         elif record.kind == ALERT and len(record.body) == 2:
-            self._note_alert(side, record.body, False)
+            negotiation.note_alert(side, record.body, False)
         elif record.kind == CHANGE_CIPHER:
-            if self.parameters is None:
-                self._refuse(Refusal.NO_HANDSHAKE if self.client_hello is None else Refusal.INCOMPLETE)
-            elif not self._is_tls13:
+            if negotiation.parameters is None:
+                negotiation.refuse(negotiation.missing_part)
+            elif not negotiation.is_tls13:
                 half.change(Epoch.TRAFFIC)
         elif record.kind == APPLICATION_DATA:
-            self._refuse(Refusal.NO_HANDSHAKE if self.client_hello is None else Refusal.INCOMPLETE)
+            negotiation.refuse(negotiation.missing_part)
+
+    def _protect(self, server: int) -> None:
+        """Goes on behind the ServerHello of TLS 1.3; the client may have sent 0-RTT data (RFC 8446, section 2.3)."""
+        self.halves[server].change(Epoch.HANDSHAKE)
+        early = self._negotiation.offers_early_data and not self.facts.retried and self._opener.secrets is not None
+        if early and self._opener.find_cipher(1 - server, Epoch.EARLY, 0) is not None:
+            self.halves[1 - server].change(Epoch.EARLY)
+        else:
+            self.halves[1 - server].change(Epoch.HANDSHAKE)
 
     def _take_protected(self, side: int, record: Record, found: list[Plaintext]) -> None:
         half, from_client = self.halves[side], side == self.client
-        opened = self._open(side, half.number, record)
+        opened = self._opener.open(side, half.number, record)
         if opened is None and not self.over:
-            opened = self._open_elsewhere(side, record, FEW_TRIES)
+            opened = self._opener.open_elsewhere(side, record)
         if self.over:
             return
         half.number += 1
@@ -228,8 +198,8 @@ class TlsSession:
             if self._is_dropped(half, from_client):
                 return
             if not any(self.facts.opened):
-                self._refuse(Refusal.WRONG_KEY)
-            self._lose(side, len(record.body) - self._overhead, record.spans, found)
+                self._negotiation.refuse(Refusal.WRONG_KEY)
+            self._lose(side, len(record.body) - self._negotiation.overhead, record.spans, found)
             return
         half.uncertain = False
         self.facts.opened[not from_client] += 1
@@ -239,97 +209,9 @@ class TlsSession:
         """Returns whether a record that does not open is no loss: refused 0-RTT, or a handshake without its secret."""
         if half.epoch is not Epoch.HANDSHAKE:
             return False
-        refused = from_client and self.client_hello is not None and self.client_hello.early
-        if not refused and half.cipher is not None:
+        if not (from_client and self._negotiation.offers_early_data) and half.cipher is not None:
             return False
         half.number = 0
-        return True
-
-    def _open(self, side: int, number: int, record: Record) -> tuple[int, bytes] | None:
-        """Opens a record under the current secret of its direction; None if it does not open."""
-        half = self.halves[side]
-        cipher = half.cipher
-        if cipher is None:
-            cipher = half.cipher = self._find_cipher(side, half.epoch, half.generation)
-            if cipher is None:
-                if half.epoch is Epoch.TRAFFIC:
-                    self._refuse(Refusal.NO_KEY)
-                return None
-        return _try_open(cipher, number, record)
-
-    def _find_cipher(self, side: int, epoch: Epoch, generation: int) -> RecordCipher | None:
-        assert self.parameters is not None
-        if self._secrets is None:
-            self._refuse(Refusal.NO_KEY)
-            return None
-        return self.parameters.find_cipher(self._secrets, side == self.client, epoch, generation)
-
-    def _open_elsewhere(self, side: int, record: Record, tries: int) -> tuple[int, bytes] | None:
-        """Opens a record under the secrets that may follow, and goes on under the one that fits."""
-        half = self.halves[side]
-        for epoch, generation in self._following(half):
-            cipher = self._find_cipher(side, epoch, generation)
-            if cipher is None:
-                continue
-            for number in range(tries):
-                opened = _try_open(cipher, number, record)
-                if opened is not None:
-                    half.change(epoch, generation)
-                    half.number, half.cipher = number, cipher
-                    return opened
-                self._tries -= 1
-                if self._tries <= 0:
-                    return None
-        if half.epoch is Epoch.HANDSHAKE and half.cipher is None and not self._has_secrets(side):
-            self._refuse(Refusal.NO_KEY)
-        return None
-
-    def _has_secrets(self, side: int) -> bool:
-        return self._find_cipher(side, Epoch.TRAFFIC, 0) is not None
-
-    def _following(self, half: HalfSession) -> list[tuple[Epoch, int]]:
-        """Returns the secrets that may come behind the current one."""
-        if not self._is_tls13:
-            return []
-        if half.epoch is Epoch.EARLY:
-            return [(Epoch.HANDSHAKE, 0), (Epoch.TRAFFIC, 0)]
-        if half.epoch is Epoch.HANDSHAKE:
-            return [(Epoch.TRAFFIC, 0)] if half.uncertain or half.cipher is None else []
-        return [(Epoch.TRAFFIC, half.generation + 1), (Epoch.TRAFFIC, half.generation + 2)] if half.uncertain else []
-
-    def _hunt(self, side: int, found: list[Plaintext]) -> bool:
-        """Looks for the next record behind a loss; returns whether there is one."""
-        half = self.halves[side]
-        if half.epoch is Epoch.CLEAR:
-            if self.parameters is None or self._is_tls13:
-                self._refuse(Refusal.INCOMPLETE if self.client_hello is not None else Refusal.NO_HANDSHAKE)
-                return False
-            half.change(Epoch.TRAFFIC)  # the loss may hide the ChangeCipherSpec
-        half.uncertain = True
-        begin, spans = half.number, tuple(half.reader.spans)[:1]
-        passed = 0
-
-        def opens(record: Record, missing: int) -> bool:
-            nonlocal passed
-            tries = min(missing // (HEADER + self._overhead) + 2, MOST_TRIES, self._tries)
-            if tries <= 0 or record.version != TLS12 or record.kind == CHANGE_CIPHER:
-                return False
-            for number in range(begin, begin + tries):
-                if self._open(side, number, record) is not None:
-                    half.number, passed = number, missing - (number - begin) * (HEADER + self._overhead)
-                    return True
-                if half.cipher is None:
-                    break
-                self._tries -= 1
-            if self.over or self._open_elsewhere(side, record, tries) is None:
-                return False
-            passed = missing
-            return True
-
-        if not half.reader.hunt(opens):
-            return False
-        self.facts.lost[side != self.client] += 1
-        self._lose(side, passed, spans or tuple(half.reader.spans)[:1], found)
         return True
 
     def _lose(self, side: int, length: int, spans: tuple[Span, ...], found: list[Plaintext]) -> None:
@@ -344,22 +226,22 @@ class TlsSession:
                 self.facts.early += 1
             if data:
                 assert self.parameters is not None
-                explicit = self.parameters.suite.explicit_nonce
-                found.append(Plaintext(side, data, _divide(len(data), record.spans, HEADER + explicit)))
+                before = HEADER + self.parameters.suite.explicit_nonce
+                found.append(Plaintext(side, data, divide_plaintext(len(data), record.spans, before)))
         elif kind == HANDSHAKE:
             for message, body, _ in half.joiner.feed(data):
                 self._take_inner_message(side, message, body)
         elif kind == ALERT and len(data) == 2:
-            self._note_alert(side, data, True)
+            self._negotiation.note_alert(side, data, True)
         elif kind == CHANGE_CIPHER:
-            self._refuse(Refusal.RENEGOTIATED)
+            self._negotiation.refuse(Refusal.RENEGOTIATED)
 
     def _take_inner_message(self, side: int, kind: int, body: bytes) -> None:
         """Takes a handshake message that was encrypted."""
         half = self.halves[side]
-        if not self._is_tls13:
+        if not self._negotiation.is_tls13:
             if kind == handshake.CLIENT_HELLO:
-                self._refuse(Refusal.RENEGOTIATED)
+                self._negotiation.refuse(Refusal.RENEGOTIATED)
         elif kind == handshake.FINISHED:
             half.change(Epoch.TRAFFIC)
         elif kind == handshake.END_OF_EARLY_DATA and half.epoch is Epoch.EARLY:
@@ -370,103 +252,4 @@ class TlsSession:
         elif kind == handshake.ENCRYPTED_EXTENSIONS:
             self.facts.alpn = handshake.parse_encrypted_extensions(body)
         elif kind == handshake.CERTIFICATE and side != self.client:
-            self._note_certificates(body)
-
-    def _take_message(self, side: int, kind: int, body: bytes, whole: bytes) -> None:
-        """Takes a handshake message in the clear."""
-        if len(self._transcript) + len(whole) <= MOST_TRANSCRIPT and kind != handshake.HELLO_REQUEST:
-            self._transcript += whole
-        if kind == handshake.CLIENT_HELLO:
-            self._take_client_hello(side, handshake.parse_client_hello(body))
-        elif kind == handshake.SERVER_HELLO:
-            self._take_server_hello(side, handshake.parse_server_hello(body))
-        elif kind == handshake.CERTIFICATE and side != self.client:
-            self._note_certificates(body)
-        elif kind == handshake.CLIENT_KEY_EXCHANGE:
-            self._take_exchange(body)
-        elif kind == handshake.NEW_TICKET and self.parameters is not None and self._secrets is not None:
-            self.parameters.learn_session(self._secrets, name_ticket(handshake.parse_ticket(body)))
-
-    def _take_client_hello(self, side: int, hello: ClientHello) -> None:
-        if self.parameters is not None:
-            return
-        self.client, self.client_hello, facts = side, hello, self.facts
-        facts.server_name, facts.offered_alpn, facts.offered = hello.server_name, hello.alpn, hello.versions
-        facts.random, facts.fingerprint = hello.random, handshake.fingerprint(hello)
-
-    def _take_server_hello(self, side: int, hello: ServerHello) -> None:
-        facts, client = self.facts, self.client_hello
-        if hello.is_retry:
-            facts.retried = True
-            return
-        facts.version, facts.suite, facts.alpn, facts.resumed = hello.version, hello.suite, hello.alpn, hello.resumes
-        suite = find_suite(hello.suite)
-        if client is None or self.client == side or self.parameters is not None:
-            self._refuse(Refusal.INCOMPLETE)
-        elif hello.version not in (TLS12, TLS13):
-            self._refuse(Refusal.OLD_VERSION)
-        elif suite is None or suite.is_tls13 != (hello.version == TLS13):
-            self._refuse(Refusal.SUITE)
-        elif hello.compression:
-            self._refuse(Refusal.COMPRESSED)
-        else:
-            self.parameters = Parameters(client, hello, suite)
-            if suite.is_tls13:
-                self._protect(side, client.early and not facts.retried)
-            elif hello.session_id and hello.session_id == client.session_id:
-                facts.resumed = True
-
-    def _protect(self, server: int, early: bool) -> None:
-        """Goes on behind the ServerHello of TLS 1.3. early: the client may have sent 0-RTT."""
-        self.halves[server].change(Epoch.HANDSHAKE)
-        if early and self._secrets is not None and self._find_cipher(1 - server, Epoch.EARLY, 0) is not None:
-            self.halves[1 - server].change(Epoch.EARLY)
-        else:
-            self.halves[1 - server].change(Epoch.HANDSHAKE)
-
-    def _take_exchange(self, body: bytes) -> None:
-        """Keeps what an RSA key exchange shows; in others the messages up to here are not needed any more."""
-        parameters = self.parameters
-        if parameters is not None and parameters.suite.exchange == "RSA" and self._certificate:
-            encrypted = handshake.Reader(body).vector(2)
-            transcript = self._transcript if parameters.server.extended_master else b""
-            self.parameters = parameters._replace(exchange=RsaExchange(self._certificate, encrypted, transcript))
-            if self._secrets is not None and parameters.server.session_id:
-                self.parameters.learn_session(self._secrets, parameters.server.session_id)
-        self._transcript = b""
-
-    def _note_certificates(self, body: bytes) -> None:
-        version = TLS13 if self._is_tls13 else TLS12
-        chain = handshake.parse_certificates(body, version)[:MOST_CERTIFICATES]
-        self._certificate = chain[0] if chain else b""
-        self.facts.certificates = [found for each in chain if (found := parse_certificate(each)) is not None]
-
-    def _note_alert(self, side: int, body: bytes, encrypted: bool) -> None:
-        self.facts.add_alert(Alert(side == self.client, body[0] == 2, body[1], encrypted))
-
-
-def _try_open(cipher: RecordCipher, number: int, record: Record) -> tuple[int, bytes] | None:
-    if len(record.body) > MOST_BODY:
-        return None
-    try:
-        return cipher.open_record(number, record.kind, record.body)
-    except BadRecord:
-        return None
-
-
-def _divide(length: int, spans: tuple[Span, ...], before: int) -> tuple[Span, ...]:
-    """Divides plaintext, `before` bytes behind the begin of its record, by the packets that carried it."""
-    last = spans[-1]
-    if len(spans) == 1:
-        return (Span(length, last.packet, last.time),)
-    found, at = [], -before
-    for span in spans:
-        begin, at = max(at, 0), at + span.length
-        end = min(at, length - 1)
-        if end > begin:
-            found.append(Span(end - begin, span.packet, span.time))
-    if found and found[-1].packet == last.packet:
-        found[-1] = found[-1]._replace(length=found[-1].length + 1)
-    else:
-        found.append(Span(1, last.packet, last.time))
-    return tuple(found)
+            self._negotiation.note_certificates(body)

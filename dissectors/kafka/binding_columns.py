@@ -25,7 +25,7 @@ class BindingRow(NamedTuple):
     """A struct that explains an id: where it is, which field is the id, and which are the name, in order.
 
     A field may lie deeper, in a struct or in the first of an array ("endpoints.host"). `holds`: only of a record of
-    this name; `asked`: the name stands in the request's body; `client`: see BindingSource.
+    this name; `from_request`: the name stands in the request's body; `client`: see BindingSource.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class BindingRow(NamedTuple):
     path: str
     key: str
     name: tuple[str, ...] = ()
-    asked: bool = False
+    from_request: bool = False
     holds: str | None = None
     client: str = ""
 
@@ -79,14 +79,16 @@ ROWS: Sequence[BindingRow] = (
         for api in ("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "ShareAcknowledge")
     ),
     BindingRow("broker", "Fetch", RESPONSE, _LOG, "brokerId", _ENDPOINT, holds="RegisterBrokerRecord", client=_RAFT),
-    BindingRow("producer", "InitProducerId", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
-    BindingRow("producer", "InitProducerId", RESPONSE, "", "ongoingTxnProducerId", ("transactionalId",), asked=True),
+    BindingRow("producer", "InitProducerId", RESPONSE, "", "producerId", ("transactionalId",), from_request=True),
+    BindingRow(
+        "producer", "InitProducerId", RESPONSE, "", "ongoingTxnProducerId", ("transactionalId",), from_request=True
+    ),
     BindingRow("producer", "AddPartitionsToTxn", REQUEST, "", "v3AndBelowProducerId", ("v3AndBelowTransactionalId",)),
     BindingRow("producer", "AddPartitionsToTxn", REQUEST, "transactions", "producerId", ("transactionalId",)),
     BindingRow("producer", "AddOffsetsToTxn", REQUEST, "", "producerId", ("transactionalId",)),
     BindingRow("producer", "TxnOffsetCommit", REQUEST, "", "producerId", ("transactionalId",)),
     BindingRow("producer", "EndTxn", REQUEST, "", "producerId", ("transactionalId",)),
-    BindingRow("producer", "EndTxn", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
+    BindingRow("producer", "EndTxn", RESPONSE, "", "producerId", ("transactionalId",), from_request=True),
     BindingRow("producer", "DescribeTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
     BindingRow("producer", "ListTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
     *(

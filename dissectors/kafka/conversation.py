@@ -46,10 +46,10 @@ TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
 
 @dataclass(slots=True)
 class KafkaConversation(Conversation):
-    """`tokens` is true while bare SASL frames may come; `asked` counts the correlation ids of `waiting`."""
+    """`tokens` is true while bare SASL frames may come; `waiting_counts` counts the correlation ids of `waiting`."""
 
     waiting: deque[Waiting] = field(default_factory=deque)
-    asked: Counter[int | None] = field(default_factory=Counter)
+    waiting_counts: Counter[int | None] = field(default_factory=Counter)
     tokens: bool = False
     waiting_tokens: deque[int] = field(default_factory=deque)
     protocol_type: str | None = None
@@ -87,16 +87,16 @@ class KafkaConversation(Conversation):
         request = self._claim(header.correlation)
         if request is None:
             return Outcome(header)
-        asked = request.header
+        requested = request.header
         error = unpack_from(">h", prefix, 8)[0] if len(prefix) >= 10 else None
-        if asked.code == SASL_HANDSHAKE and asked.version == 0:
+        if requested.code == SASL_HANDSHAKE and requested.version == 0:
             self.tokens = error == 0
-        header = with_request(header, asked)
-        if asked.code in SASL:
+        header = with_request(header, requested)
+        if requested.code in SASL:
             return Outcome(header, request.handle, self._note_sasl(header, prefix))
-        if asked.code == API_VERSIONS and error == UNSUPPORTED_VERSION:
+        if requested.code == API_VERSIONS and error == UNSUPPORTED_VERSION:
             header = replace(header, state=State.COMPLETE)  # the answer's layout is known whatever was asked (KIP-511)
-        return Outcome(header, request.handle, self.note(asked.code, None, prefix))
+        return Outcome(header, request.handle, self.note(requested.code, None, prefix))
 
     def _note_sasl(self, header: MessageHeader, prefix: bytes) -> Mapping[str, str] | None:
         """What reading a token needs; a handshake has none, and says which mechanism it will be."""
@@ -117,7 +117,7 @@ class KafkaConversation(Conversation):
         """A response has the correlation id of a request; a token has none."""
         if from_client or not self.waiting or self.tokens:
             return False
-        return not self.asked[response_header(prefix).correlation]
+        return not self.waiting_counts[response_header(prefix).correlation]
 
     def handles(self) -> Iterable[int]:
         """Returns the handles of all requests and tokens that wait for an answer."""
@@ -131,13 +131,13 @@ class KafkaConversation(Conversation):
     def ask(self, request: Waiting) -> None:
         """Puts a request at the end of the queue; the oldest goes when there are too many."""
         self.waiting.append(request)
-        self.asked[request.header.correlation] += 1
+        self.waiting_counts[request.header.correlation] += 1
         if len(self.waiting) > MOST_WAITING:
             self._next()
 
     def _claim(self, correlation: int | None) -> Waiting | None:
         """The first request with this id; those before it will not be answered any more."""
-        if correlation is None or not self.asked[correlation]:
+        if correlation is None or not self.waiting_counts[correlation]:
             return None
         while (request := self._next()).header.correlation != correlation:
             pass
@@ -145,9 +145,9 @@ class KafkaConversation(Conversation):
 
     def _next(self) -> Waiting:
         request = self.waiting.popleft()
-        self.asked[request.header.correlation] -= 1
-        if not self.asked[request.header.correlation]:
-            del self.asked[request.header.correlation]
+        self.waiting_counts[request.header.correlation] -= 1
+        if not self.waiting_counts[request.header.correlation]:
+            del self.waiting_counts[request.header.correlation]
         return request
 
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:

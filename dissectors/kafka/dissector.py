@@ -43,7 +43,7 @@ class Kafka(Dissector):
     software = ("ApiVersions.request.clientSoftwareName", "ApiVersions.request.clientSoftwareVersion")
     color = "blue"
     fast_path = "dissectors.kafka.fast_path"
-    projection = lazy("dissectors.kafka.projection:picker")
+    projection = lazy("dissectors.kafka.projection:make_projection")
     template = lazy("dissectors.kafka.template:template")
     catalog = lazy("dissectors.kafka.catalog:CATALOG")
     operations = lazy("dissectors.kafka.schemas:apis")
@@ -54,6 +54,7 @@ class Kafka(Dissector):
     reports = lazy("dissectors.kafka.reports:reports")
     checks = lazy("dissectors.kafka.checks:checks")
     triage = lazy("dissectors.kafka.checks:triage")
+    describe_error = lazy("dissectors.kafka.error_details:describe_error")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""

@@ -66,11 +66,11 @@ def _current() -> Mapping[int, Versions]:
 
 def _find_dropped_version(key: int, version: int) -> Finding | None:
     api, current = apis()[key], _current()[key]
-    gone = current.high < current.low
-    if version not in api.versions or (version >= current.low and not gone):
+    removed = current.high < current.low
+    if version not in api.versions or (version >= current.low and not removed):
         return None
     content = table("expert_info")
-    kind = "removed" if gone else "earlyAccess" if key in content["earlyAccess"] else "usual"
+    kind = "removed" if removed else "earlyAccess" if key in content["earlyAccess"] else "usual"
     text = content["dropped"][kind].format(api=api.name, version=version)
     return Finding(Severity.NOTE, "deprecated-version", text)
 

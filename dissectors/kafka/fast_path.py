@@ -172,7 +172,7 @@ class KafkaFastPath(FastPath):
         """Replaces the queue of unanswered requests."""
         assert isinstance(conversation, KafkaConversation)
         conversation.waiting.clear()
-        conversation.asked.clear()
+        conversation.waiting_counts.clear()
         for _, each in waiting:
             conversation.ask(each)
 
@@ -243,8 +243,8 @@ def _silent(wire: Wire, size: Column, version: Column, rows: Column) -> tuple[Co
     untold: Column = compact & ((head[:, 0] != 0) | (head[:, 1] >= 0x80))
     untold |= at + skipped + 2 > np.minimum(wire.available[rows], PREFIX)
     silent: Column = np.zeros(len(rows), bool)
-    told = np.flatnonzero(~untold)
-    silent[told] = be(wire.gather(rows[told], (at + skipped)[told], 2), 0, "i2") == 0
+    known = np.flatnonzero(~untold)
+    silent[known] = be(wire.gather(rows[known], (at + skipped)[known], 2), 0, "i2") == 0
     return silent, untold
 
 

@@ -25,8 +25,8 @@ MOST = 100_000
 
 def read_contents(exchanges: Iterable[Exchange]) -> SessionContents | None:
     """The contents of the session that a Fetch and the exchanges before it tell; None for one that names all."""
-    asked = iter(exchanges)
-    last = next(asked, None)
+    remaining = iter(exchanges)
+    last = next(remaining, None)
     request = None if last is None else last.request()
     if request is None:
         return None
@@ -35,7 +35,7 @@ def read_contents(exchanges: Iterable[Exchange]) -> SessionContents | None:
         return None
     changes = [request]
     since = None
-    for exchange in asked:
+    for exchange in remaining:
         earlier = exchange.request()
         if earlier is None:
             continue
@@ -49,10 +49,10 @@ def read_contents(exchanges: Iterable[Exchange]) -> SessionContents | None:
                 break  # this session ended here, and another one has the same id
             if not _has_failed(exchange.answer()):
                 changes.append(earlier)
-    held: dict[Partition, int | None] = {}
+    contents: dict[Partition, int | None] = {}
     for change in reversed(changes):
-        _apply(change, held)
-    found = (SessionPartition(topic, partition, offset) for (topic, partition), offset in held.items())
+        _apply(change, contents)
+    found = (SessionPartition(topic, partition, offset) for (topic, partition), offset in contents.items())
     return SessionContents(session, epoch, tuple(found), since)
 
 
@@ -64,13 +64,13 @@ def _has_failed(answer: Values | None) -> bool:
     return answer is not None and bool(answer.get("errorCode"))
 
 
-def _apply(request: Values, held: dict[Partition, int | None]) -> None:
+def _apply(request: Values, contents: dict[Partition, int | None]) -> None:
     for topic, partition in _partitions(request, "forgottenTopicsData"):
-        held.pop((topic, partition), None)
+        contents.pop((topic, partition), None)
     for topic, partition in _partitions(request, "topics"):
         number, offset = partition.get("partition"), partition.get("fetchOffset")
-        if isinstance(number, int) and (len(held) < MOST or (topic, number) in held):
-            held[topic, number] = offset if isinstance(offset, int) else None
+        if isinstance(number, int) and (len(contents) < MOST or (topic, number) in contents):
+            contents[topic, number] = offset if isinstance(offset, int) else None
 
 
 def _partitions(request: Values, name: str) -> Iterator[tuple[str, Any]]:
@@ -156,9 +156,9 @@ _KINDS = (
 )
 
 
-def _standing(context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
+def _find_contents(context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
     """The partitions in a fetch session."""
     return read_contents(exchanges) if context.code == FETCH else None
 
 
-SESSIONS = SessionTracker(_KINDS, _standing)
+SESSIONS = SessionTracker(_KINDS, _find_contents)

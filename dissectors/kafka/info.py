@@ -22,24 +22,24 @@ _SASL = frozenset({17, 36})
 
 def info_line(body: Body, context: Context) -> str:
     """Formats the summary line of a decoded message; empty if its name says everything."""
-    told: list[int] = []
+    reported: list[int] = []
     values: dict[str, Any] = body.values
     parts = []
-    if _speaks_sasl(context):
+    if _has_sasl(context):
         from dissectors.kafka.sasl.tokens import sasl_words  # few messages are part of an exchange of tokens
 
         error = [] if body.error is None else [body.error[1]]
         return ", ".join([*error, *sasl_words(values, context)])
     for say in _line(context.code, context.version, context.role is Role.RESPONSE, context.role is Role.RAW):
-        said = say(values, told)
-        if said:
-            parts.append(said)
-    if body.error is not None and body.error[0] not in told:
+        text = say(values, reported)
+        if text:
+            parts.append(text)
+    if body.error is not None and body.error[0] not in reported:
         parts.insert(0, body.error[1])
     return ", ".join(parts)
 
 
-def _speaks_sasl(context: Context) -> bool:
+def _has_sasl(context: Context) -> bool:
     return context.role is Role.RAW or context.code in _SASL
 
 

@@ -63,14 +63,14 @@ def format_authorized_operations(bits: int) -> str | None:
 
     Bit n is the ACL operation n. One without a name keeps its number.
     """
-    if bits == _NOT_ASKED:
+    if bits == _NOT_REQUESTED:
         return None
     names = _names("aclOperation")
     allowed = [number for number in range(32) if bits >> number & 1]
     return ", ".join(names.get(number, str(number)) for number in allowed) or "none"
 
 
-_NOT_ASKED = -(1 << 31)
+_NOT_REQUESTED = -(1 << 31)
 
 
 @cache

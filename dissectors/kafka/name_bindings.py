@@ -48,7 +48,7 @@ def binding_sources() -> tuple[BindingSource, ...]:
 
 def _alike(row: BindingRow) -> int | None:
     """From behind the correlation id on, unless more than the body tells the name."""
-    if not row.name or row.asked:
+    if not row.name or row.from_request:
         return None
     return _BEHIND_CORRELATION[row.role]
 
@@ -59,15 +59,15 @@ def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
     return tuple(row for row in ROWS if row.api in names and row.role is role)
 
 
-def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
+def name_bindings(message: BoundName) -> Iterator[NameBinding]:
     """Yields the names that one decoded message gives to ids, at most MOST."""
     left = MOST
-    for row in _rows(taught.context.code, taught.context.role):
-        if row.client and not (taught.client or "").startswith(row.client):
+    for row in _rows(message.context.code, message.context.role):
+        if row.client and not (message.client or "").startswith(row.client):
             continue
-        for struct in _structs(taught.values, _path(row.path), row.holds):
+        for struct in _structs(message.values, _path(row.path), row.holds):
             key = _text(struct.get(row.key))
-            name = None if key is None or key in _NOBODY else _name(row, struct, taught)
+            name = None if key is None or key in _NOBODY else _name(row, struct, message)
             if key is not None and name:
                 yield NameBinding(row.kind, key, name)
                 left -= 1
@@ -96,10 +96,10 @@ def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[s
             yield from _structs(each, path, holds)
 
 
-def _name(row: BindingRow, struct: Mapping[str, Any], taught: BoundName) -> str | None:
+def _name(row: BindingRow, struct: Mapping[str, Any], message: BoundName) -> str | None:
     if not row.name:
-        return _client(taught.client, taught.host)
-    source: Mapping[str, Any] | None = taught.request() if row.asked else struct
+        return _client(message.client, message.host)
+    source: Mapping[str, Any] | None = message.request() if row.from_request else struct
     parts = [_text(_deeper(source, _path(field))) for field in row.name]
     if not parts[0]:
         return None

@@ -15,7 +15,7 @@ from dissectors.api import Role
 from dissectors.kafka.header import ENVELOPE
 from dissectors.kafka.nested.rules import RECORDS
 from dissectors.message import Values
-from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
+from dissectors.payload import Carriers, LoadRequest, Payload, Payloads, Place, Record, number
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.inner import content, is_plain
 
@@ -38,7 +38,7 @@ def list_carriers() -> Carriers:
     return frozenset({*named, (None, Role.RESPONSE)})
 
 
-def iterate_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def iterate_payloads(values: Values, load_request: LoadRequest) -> Iterator[Payload]:
     """Yields the keys and values of the records in a decoded body, in its order."""
     yield from _walk_structures(values, (), (None, None))
 
@@ -78,11 +78,11 @@ def _batches(batches: Sequence[Any], place: Place, around: _Around) -> Iterator[
 def _record(record: Any, place: Place, around: _Around) -> Iterator[Payload]:
     if not isinstance(record, dict):
         return
-    told = Record(*around, number(record.get("offset")), number(record.get("timestamp")))
-    name = tuple(_UNKNOWN if part is None else str(part) for part in told[:3])
+    coordinates = Record(*around, number(record.get("offset")), number(record.get("timestamp")))
+    name = tuple(_UNKNOWN if part is None else str(part) for part in coordinates[:3])
     for kind in ("key", "value"):
         if (data := content(record.get(kind))) is not None:
-            yield Payload((*place, kind), kind, data, name, told)
+            yield Payload((*place, kind), kind, data, name, coordinates)
 
 
 PAYLOADS = Payloads(iterate_payloads, list_carriers)

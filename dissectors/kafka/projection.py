@@ -31,7 +31,7 @@ LONGEST_WITH_RECORDS = 8 * 1024 * 1024
 """Bytes of a message of which the headers of batches are read."""
 
 
-def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Returns a function that reads only some paths of a body; None where the full decoder must do it."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if key is None or version is None or context.role is Role.RAW:

@@ -187,8 +187,8 @@ def _count_entry_bytes(entry: Mapping[str, Any]) -> int:
     if "length" in entry:
         length: int = entry["length"]
         return length if "partial" in entry else length + ENTRY.size
-    held = sum(len(entry[name]) for name in ("key", "value") if entry.get(name))
-    return ENTRY.size + MESSAGE_MINIMUM.get(entry.get("magic", 0), 0) + held
+    payload_bytes = sum(len(entry[name]) for name in ("key", "value") if entry.get(name))
+    return ENTRY.size + MESSAGE_MINIMUM.get(entry.get("magic", 0), 0) + payload_bytes
 
 
 def _kind(entries: Sequence[Mapping[str, Any]]) -> int:

@@ -40,35 +40,35 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
     plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
     if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
         return None
-    shape = TemplateBuilder(message)
-    asked = response and context.code == _API_VERSIONS
-    if asked and plan_of(message, context) is not plan:
+    builder = TemplateBuilder(message)
+    is_versions_answer = response and context.code == _API_VERSIONS
+    if is_versions_answer and plan_of(message, context) is not plan:
         return None
     try:
         start = recipe.start(message)
-        _open_header(shape, start, response)
-        cursor = Cursor(shape, start, len(message))
+        _open_header(builder, start, response)
+        cursor = Cursor(builder, start, len(message))
         values = template_members(cursor, plan)
-        if asked:
-            shape.pin(8, 10)  # the error, which may mean another layout
+        if is_versions_answer:
+            builder.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None
         if context.code is not None and recipe.expert_info is not None:
             doubts = recipe.expert_info.symbolic(values)
-        return MessageTemplate(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))
+        return MessageTemplate(builder, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))
     except (NotTemplatable, *FAILURES):
         return None
 
 
-def _open_header(shape: TemplateBuilder, start: int, response: bool) -> None:
+def _open_header(builder: TemplateBuilder, start: int, response: bool) -> None:
     """Size, correlation and client may differ; a request's header of version 0 has no client."""
-    shape.encloses(_SIZE, 0, 4, len(shape.data))
+    builder.encloses(_SIZE, 0, 4, len(builder.data))
     correlation = _CORRELATION[response]
-    shape.leave_open(correlation.start, correlation.stop)
+    builder.leave_open(correlation.start, correlation.stop)
     if not response and start > _CLIENT_SIZE.at:
-        size = int.from_bytes(shape.data[12:14], signed=True)
+        size = int.from_bytes(builder.data[12:14], signed=True)
         if size > 0:
-            shape.bytes(Extent(_CLIENT_SIZE, 0, 14, 14 + size))
+            builder.bytes(Extent(_CLIENT_SIZE, 0, 14, 14 + size))
 
 
 def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
@@ -80,7 +80,7 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
         name = next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in topic)
         if topic[name] in (list_modules_by_id() if name == TOPIC_ID else list_modules()):
             return True
-        if site.told and name == TOPIC_ID:
+        if site.by_content and name == TOPIC_ID:
             for part in topic[site.partitions]:
                 if _may_tell(part[site.field]):
                     return True
@@ -90,25 +90,25 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
 def _may_tell(entries: Any) -> bool:
     """May_tell, for all messages of the shape."""
     if type(entries) is NestedValue:
-        entries.read = _read_untelling
+        entries.read = _read_plain_entries
         return may_tell(entries.value)
     for entry in entries or ():
         if type(entry["records"]) is NestedValue:
             entry["records"].read = _untelling_records
-            if _tells(entry["records"].value[0]["key"]):
+            if _may_be_coordinator(entry["records"].value[0]["key"]):
                 return True
     return False
 
 
-def _read_untelling(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
-    return [None if entries is None or may_tell(entries) else entries for entries in read_many(contents, asked)]
+def _read_plain_entries(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
+    return [None if entries is None or may_tell(entries) else entries for entries in read_many(contents, numbers)]
 
 
 def _untelling_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
     found = read_records(contents, heads)
-    return [None if records is None or _tells(records[0]["key"]) else records for records in found]
+    return [None if records is None or _may_be_coordinator(records[0]["key"]) else records for records in found]
 
 
-def _tells(key: bytes | None) -> bool:
+def _may_be_coordinator(key: bytes | None) -> bool:
     """Whether a key begins as all types of coordinators' keys do."""
     return key is not None and key[:1] == b"\0"

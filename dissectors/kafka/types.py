@@ -58,10 +58,10 @@ def _unfold_records(reader: Reader, stop: int) -> None:
     unfold_records(reader, stop)
 
 
-def _template_records(shape: TemplateBuilder, extent: Extent) -> object:
+def _template_records(builder: TemplateBuilder, extent: Extent) -> object:
     from dissectors.kafka.records.template import template_records
 
-    return template_records(shape, extent)
+    return template_records(builder, extent)
 
 
 def _may_swell(data: bytes, at: int, size: int) -> bool:

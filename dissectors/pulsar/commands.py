@@ -120,7 +120,7 @@ def commands() -> Mapping[int, Command]:
             begin=b"\x08" + encode_varint(code) + encode_varint(code << 3 | BYTES),
             wanted={places[each]: place for place, each in enumerate(wanted)},
             error=next((each for each in ("error", "error_code") if each in places), None),
-            secret=message.delicate,
+            secret=message.sensitive,
         )
     return found
 

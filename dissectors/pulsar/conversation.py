@@ -99,11 +99,11 @@ class PulsarConversation(UnansweredRequests, Conversation):
             if command.name == "CLOSE_PRODUCER" and seen.wanted[1] is not None and len(self.closed) < MOST_PENDING:
                 self.closed.setdefault(seen.wanted[1], self.turn + LASTING)
             return Outcome(header)
-        asked = self._find_question(seen, command, not from_client)
-        if asked is not None:
+        request = self._find_question(seen, command, not from_client)
+        if request is not None:
             if command.answers:
                 header = replace(header, role=Role.RESPONSE)
-            return Outcome(header, asked.handle)
+            return Outcome(header, request.handle)
         return Outcome(header if command.answers else replace(header, state=State.GUESSED))
 
     def note_loss(self, from_client: bool) -> None:
@@ -230,8 +230,8 @@ def _can_answer(name: str, request: Waiting) -> bool:
 
 def can_answer(name: str, code: int | None) -> bool:
     """Whether a command of that name answers a type: clients use an id again, and an answer may be lost."""
-    asked = commands().get(code) if code is not None else None
-    return name == "ERROR" or asked is None or not asked.answered_by or name in asked.answered_by
+    request = commands().get(code) if code is not None else None
+    return name == "ERROR" or request is None or not request.answered_by or name in request.answered_by
 
 
 def has_source_position(prefix: bytes) -> bool:

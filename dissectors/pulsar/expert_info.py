@@ -37,16 +37,16 @@ SIZE = 4
 def collect_findings(command: Command | None, values: Values, context: Context, size: Any) -> tuple[Finding, ...]:
     """Returns the findings of a message; `size`: its frame's first number. Values may be symbolic."""
     found = _report_oversized(size) if size > LIMIT - SIZE else ()
-    speaks = None if command is None else _compile_table(command.code, context.role)
-    return found if speaks is None else (*found, *speaks(values))
+    table = None if command is None else _compile_table(command.code, context.role)
+    return found if table is None else (*found, *table(values))
 
 
 def collect_tree_findings(command: Command | None, tree: Tree, context: Context) -> tuple[Finding, ...]:
     """Collects the findings of a tree whose first nodes are the frame's size, the command's size and the command."""
     if not tree.fields or not isinstance(tree.fields[0].value, int):
         return ()
-    speaks = command is not None and _compile_table(command.code, context.role) is not None
-    return collect_findings(command, members(tree.fields[2:3]) if speaks else {}, context, tree.fields[0].value)
+    has_table = command is not None and _compile_table(command.code, context.role) is not None
+    return collect_findings(command, members(tree.fields[2:3]) if has_table else {}, context, tree.fields[0].value)
 
 
 def _report_oversized(size: int) -> tuple[Finding, ...]:

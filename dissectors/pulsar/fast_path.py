@@ -141,7 +141,7 @@ def _fill_row(tables: CommandTables, number: int, command: Command) -> None:
     tables.uncounted[:, code] = command.roles if command.uncounted is None else command.uncounted
     tables.in_turn[code] = command.counts in IN_TURN
     tables.special[code] = _is_special(command)
-    tables.fits[list(commands()), code] = [can_answer(command.name, asked) for asked in commands()]
+    tables.fits[list(commands()), code] = [can_answer(command.name, request) for request in commands()]
     if command.counts is not None:
         tables.kind[code] = _number_kinds()[1][command.counts]
     if not tables.special[code]:
@@ -234,12 +234,12 @@ class PulsarFastPath(FastPath):
             return None
         return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False), begin=(COMMAND_AT, command.begin))
 
-    def may_answer(self, asked: Column, answer: Column) -> Column | None:
+    def may_answer(self, request: Column, answer: Column) -> Column | None:
         """Tells for n pairs of command types whether the second may answer the first.
 
         Reference: `conversation.can_answer`.
         """
-        found: Column = _make_tables().fits[asked, answer]
+        found: Column = _make_tables().fits[request, answer]
         return found
 
 

@@ -141,18 +141,18 @@ def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any
 
 @cache
 def _make_decompressor(codec: str) -> Read:
-    def decompress_content(content: bytes, asked: tuple[int, ...], budget: Budget) -> bytes:
-        return decompress(CODECS[codec], content, budget, "payload", 0, asked[0])
+    def decompress_content(content: bytes, sizes: tuple[int, ...], budget: Budget) -> bytes:
+        return decompress(CODECS[codec], content, budget, "payload", 0, sizes[0])
 
     return decompress_content
 
 
 @cache
 def _make_batch_decoder(codec: str) -> Read:
-    def decode_content(content: bytes, asked: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
+    def decode_content(content: bytes, sizes: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
         if codec != "NONE":
-            content = _make_decompressor(codec)(content, asked, budget)
-        return _decode_batch(content, asked[-1], budget)
+            content = _make_decompressor(codec)(content, sizes, budget)
+        return _decode_batch(content, sizes[-1], budget)
 
     return decode_content
 

@@ -151,14 +151,14 @@ def _read_payload_part(reader: Reader) -> None:
         read_payload(reader, metadata)
 
 
-def _add_wrapping(reader: Reader, said: dict[str, Any]) -> None:
+def _add_wrapping(reader: Reader, wrapping: dict[str, Any]) -> None:
     """What the metadata says of the payload that was added last."""
-    if "encrypted" in said:
+    if "encrypted" in wrapping:
         reader.bits(_ENCRYPTED, True, NO_BITS)
-    if "chunk" in said:
+    if "chunk" in wrapping:
         reader.bits(_CHUNK, None, NO_BITS)
         chunk = reader.into[-1].children[-1]
-        for name, value in said["chunk"].items():
+        for name, value in wrapping["chunk"].items():
             part = Field(_CHUNK_PARTS[name], value, chunk.offset, chunk.length, chunk.source, bits=NO_BITS)
             chunk.children.append(part)
 

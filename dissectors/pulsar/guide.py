@@ -59,7 +59,7 @@ def _format_notes(owner: str, row: Row, depth: int) -> str:
     if "oneof" in row:
         found.append(f"one of {row['oneof']}")
     if "shown" in row:
-        found.append(guide["said"][row["shown"]])
+        found.append(guide["phrases"][row["shown"]])
     if row.get("former"):
         found.append("of a pre-release, told by its wire type")
     if row.get("secret"):
@@ -81,7 +81,7 @@ def _make_field_data(owner: str, row: Row, above: tuple[str, ...]) -> dict[str, 
     found |= {name: row[name] for name in ("of", "oneof", "default", "former") if name in row}
     if row.get("secret"):
         found["secret"] = True
-    about = [table("guide")["said"].get(row.get("shown")), table("guide")["fields"].get(f"{owner}.{row['name']}")]
+    about = [table("guide")["phrases"].get(row.get("shown")), table("guide")["fields"].get(f"{owner}.{row['name']}")]
     if any(about):
         found["about"] = "; ".join(each for each in about if each)
     if row["type"] == "enum":
@@ -140,16 +140,18 @@ def make_frame_page() -> Page:
 
 def make_markers_page() -> Page:
     """Makes the page about markers, which brokers write among the messages of a topic."""
-    held = {number: message.name for number, message in markers().items()}
+    payloads = {number: message.name for number, message in markers().items()}
     kinds = {int(number): name for number, name in table("enums")["MarkerType"].items()}
-    rows = [(f"{number}", name, held.get(number, "nothing")) for number, name in kinds.items() if number]
+    rows = [(f"{number}", name, payloads.get(number, "nothing")) for number, name in kinds.items() if number]
     lines = ["markers: what brokers write among the messages of a topic, told by MessageMetadata.marker_type", ""]
     lines += columns([("type", "name", "payload"), *rows])
-    for message in held.values():
+    for message in payloads.values():
         lines += ["", message, *format_layout(message)]
     found: list[dict[str, Any]] = []
     for number, name in kinds.items():
-        payload = {"payload": held[number], "fields": make_layout_data(held[number])} if number in held else {}
+        payload = (
+            {"payload": payloads[number], "fields": make_layout_data(payloads[number])} if number in payloads else {}
+        )
         found += [{"type": number, "name": name, **payload}] if number else []
     return Page(lines, {"markers": found})
 
@@ -206,9 +208,9 @@ def _list_facts(command: Command) -> Iterator[tuple[str, str]]:
     yield "role", _describe_role(command)
     if command.answered_by:
         yield "answered by", _format_alternatives(_list_answers(command))
-    asked = _list_questions(command)
-    if asked:
-        yield "answers", "any command with a request_id" if command.name == _ANY else _format_alternatives(asked)
+    questions = _list_questions(command)
+    if questions:
+        yield "answers", "any command with a request_id" if command.name == _ANY else _format_alternatives(questions)
     if command.counts is not None:
         yield "paired", guide["pairing"][command.counts]
     if command.name in guide["since"]:

@@ -17,11 +17,11 @@ from dissectors.pulsar.commands import commands
 
 
 class _BindingCommand(NamedTuple):
-    """A command that makes something with a number. tells: fields that name what it belongs to, by kind."""
+    """A command that makes something with a number. fields: fields that name what it belongs to, by kind."""
 
     command: str
     scope: str
-    tells: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...]
 
 
 _CONSUMER = (("topic", "topic"), ("subscription", "subscription"))
@@ -45,19 +45,19 @@ def list_binding_sources() -> Iterator[BindingSource]:
 
     A number may be bound again on another connection.
     """
-    told = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.tells)
-    return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
+    kinds = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.fields)
+    return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in kinds)
 
 
-def list_name_bindings(taught: BoundName) -> Iterator[NameBinding]:
+def list_name_bindings(message: BoundName) -> Iterator[NameBinding]:
     """Lists the names that one PRODUCER or SUBSCRIBE binds to its number."""
-    code = taught.context.code
+    code = message.context.code
     maker = None if code is None else _find_makers().get(code)
     if maker is None:
         return
-    number = taught.values.get(f"{maker.scope}_id")
-    for kind, name in maker.tells:
-        value = taught.values.get(name)
+    number = message.values.get(f"{maker.scope}_id")
+    for kind, name in maker.fields:
+        value = message.values.get(name)
         if type(number) is int and type(value) is str and value:
             yield NameBinding(kind, str(number), value, maker.scope)
 

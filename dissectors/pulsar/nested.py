@@ -45,12 +45,12 @@ _KEY_VALUE = "KeyValue"
 _DEFINITION = FieldSpec("definition", "bytes")
 
 
-def open_schema(tree: Tree, node: Field, beside: list[Field], above: tuple[Field, ...]) -> None:
-    """Gives the leaf of a definition nodes for what is in it; `beside`: the schema's other fields."""
+def open_schema(tree: Tree, node: Field, siblings: list[Field], above: tuple[Field, ...]) -> None:
+    """Gives the leaf of a definition nodes for what is in it; `find_siblinggs`: the schema's other fields."""
     data = node.value
     if not isinstance(data, bytes) or not 0 < len(data) <= LARGEST or node.children:
         return
-    kind = next((each.value for each in beside if each.spec.name == "type"), None)
+    kind = next((each.value for each in siblings if each.spec.name == "type"), None)
     if kind != _KEY_VALUE:
         if _is_definition(data):
             _open_leaf(tree, node, above, _read_definition)
@@ -111,10 +111,10 @@ def _read_key_value(reader: Reader, sizes: tuple[int, int]) -> None:
 _LONGEST = 200
 """Digits of a key beside it."""
 
-FindBeside = Callable[[str], Any]
+FindSibling = Callable[[str], Any]
 """The value of a node beside, by name; None where there is none."""
 
-TextFormatter = Callable[[Any, FindBeside], "str | None"]
+TextFormatter = Callable[[Any, FindSibling], "str | None"]
 
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
@@ -122,10 +122,10 @@ def format_text(node: Field, nodes: list[Field]) -> str | None:
     if node.children and node.value is None:
         return _format_container(node)
     say = _TEXTS.get(node.spec.name)
-    return None if say is None or node.value is None else say(node.value, lambda name: _find_beside(nodes, name))
+    return None if say is None or node.value is None else say(node.value, lambda name: _find_sibling(nodes, name))
 
 
-def _find_beside(nodes: Iterable[Field], name: str) -> Any:
+def _find_sibling(nodes: Iterable[Field], name: str) -> Any:
     return next((node.value for node in nodes if node.spec.name == name), None)
 
 
@@ -151,20 +151,20 @@ _IDS = {"ledger_id": "ledgerId", "entry_id": "entryId"}
 def format_ack_set(words: list[Any]) -> str | None:
     """`batch indexes 0-3, 7 not acknowledged`."""
     bits = (f"{word & (1 << 64) - 1:064b}"[::-1] for word in words if isinstance(word, int))
-    said, many = runs_text("".join(bits))
-    return f"batch {'indexes' if many else 'index'} {said} not acknowledged" if said else "all acknowledged"
+    numbers, many = runs_text("".join(bits))
+    return f"batch {'indexes' if many else 'index'} {numbers} not acknowledged" if numbers else "all acknowledged"
 
 
 # ---- values
 
 
-def _format_printable(data: Any, _: FindBeside) -> str | None:
+def _format_printable(data: Any, _: FindSibling) -> str | None:
     return printable(data)
 
 
-def _format_key(value: Any, beside: FindBeside) -> str | None:
+def _format_key(value: Any, find_sibling: FindSibling) -> str | None:
     """What a key in base64 stands for."""
-    if beside("partition_key_b64_encoded") is not True or not isinstance(value, str):
+    if find_sibling("partition_key_b64_encoded") is not True or not isinstance(value, str):
         return None
     try:
         data = b64decode(value, validate=True)
@@ -173,37 +173,37 @@ def _format_key(value: Any, beside: FindBeside) -> str | None:
     return printable(data) or (data[:_LONGEST].hex() or None)
 
 
-def _format_negative(value: Any, _: FindBeside) -> str | None:
+def _format_negative(value: Any, _: FindSibling) -> str | None:
     return format_signed(value) if isinstance(value, int) and value > MOST else None
 
 
-def _format_size(value: Any, _: FindBeside) -> str | None:
+def _format_size(value: Any, _: FindSibling) -> str | None:
     return size_text(value) if isinstance(value, int) and value >= 1024 else None
 
 
-def _format_version(value: Any, _: FindBeside) -> str | None:
+def _format_version(value: Any, _: FindSibling) -> str | None:
     number = decode_schema_version(value)
     return None if number is None else f"version {number}"
 
 
-def _format_transaction(value: Any, beside: FindBeside) -> str | None:
-    return f"transaction ({beside('txnid_most_bits') or 0},{value})"
+def _format_transaction(value: Any, find_sibling: FindSibling) -> str | None:
+    return f"transaction ({find_sibling('txnid_most_bits') or 0},{value})"
 
 
-def _format_chunk(value: Any, beside: FindBeside) -> str | None:
-    count = beside("num_chunks_from_msg")
+def _format_chunk(value: Any, find_sibling: FindSibling) -> str | None:
+    count = find_sibling("num_chunks_from_msg")
     return f"chunk {value + 1} of {count}" if isinstance(value, int) and isinstance(count, int) else None
 
 
-def _format_hash(value: Any, _: FindBeside) -> str | None:
+def _format_hash(value: Any, _: FindSibling) -> str | None:
     return f"{value:#06x}" if isinstance(value, int) else None
 
 
-def _format_seconds(value: Any, _: FindBeside) -> str | None:
+def _format_seconds(value: Any, _: FindSibling) -> str | None:
     return duration_text(value * 1000) if isinstance(value, int) and 0 < value <= MOST else None
 
 
-def _format_property(value: Any, _: FindBeside) -> str | None:
+def _format_property(value: Any, _: FindSibling) -> str | None:
     known: Mapping[str, str] = table("summaries")["properties"]
     return known.get(value) if isinstance(value, str) else None
 

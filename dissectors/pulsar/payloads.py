@@ -15,7 +15,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.message import Values
-from dissectors.payload import Asked, Carriers, Payload, Payloads, Record, number
+from dissectors.payload import Carriers, LoadRequest, Payload, Payloads, Record, number
 from dissectors.pulsar.commands import MESSAGE, SEND
 from dissectors.wire.inner import content
 
@@ -27,7 +27,7 @@ def list_carriers() -> Carriers:
     return frozenset((code, role) for code in (SEND, MESSAGE, None) for role in Role)
 
 
-def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def list_payloads(values: Values, load_request: LoadRequest) -> Iterator[Payload]:
     """Lists the payloads of a decoded frame, one for each message of a batch."""
     payload = values.get("payload")
     if isinstance(payload, dict):

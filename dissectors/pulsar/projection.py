@@ -36,8 +36,8 @@ def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     names = {field.name for field in command.message.fields.values()}
     behind = {path for path in paths if path[0] not in names}
     markers = {path for path in behind if path[:2] == _MARKER}
-    asked = {path[0] for path in behind - markers}
-    return partial(_project, bool(asked), bool(markers)) if asked <= _METADATA else None
+    parts = {path[0] for path in behind - markers}
+    return partial(_project, bool(parts), bool(markers)) if parts <= _METADATA else None
 
 
 def _project(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:

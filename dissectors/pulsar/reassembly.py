@@ -80,19 +80,19 @@ class _NotReassemblable(Exception):
 def add_reassembled(tree: Tree, message: bytes, others: Sequence[Other]) -> None:
     """Adds to the tree of a chunk what the others tell: which message completes it, or the whole."""
     payload = tree.fields[-1] if tree.fields else None
-    said = None if payload is None else next((node for node in payload.children if node.spec.name == "chunk"), None)
-    if payload is None or said is None:
+    chunk = None if payload is None else next((node for node in payload.children if node.spec.name == "chunk"), None)
+    if payload is None or chunk is None:
         return
     last = _read_chunk(None, message)
     if not Fragment((), last.number, last.total).completes:
         if others:
-            _annotate(said, f"message {others[0].row} has the whole")
+            _annotate(chunk, f"message {others[0].row} has the whole")
         return
     rows = f"with {_format_rows(others)}" if others else "alone"
     if "encrypted" in last.values:
-        _annotate(said, f"{rows}; each is encrypted by itself, so they can't be joined")
+        _annotate(chunk, f"{rows}; each is encrypted by itself, so they can't be joined")
         return
-    _annotate(said, rows)
+    _annotate(chunk, rows)
     try:
         chunks = _collect_chunks(last, others)
     except _NotReassemblable as refused:
@@ -178,9 +178,9 @@ def _find_contradictions(chunks: Sequence[_FrameChunk], others: Sequence[Other],
         other = next((chunk for chunk in chunks if chunk.metadata.get(name) != mine), None)
         if other is not None:
             yield f"{name} is {other.metadata.get(name)} in {other.called}, and {mine} in the last"
-    said = last.metadata.get("total_chunk_msg_size", size)
-    if said != size:
-        yield f"the chunks have {size} bytes together, total_chunk_msg_size says {said}"
+    expected = last.metadata.get("total_chunk_msg_size", size)
+    if expected != size:
+        yield f"the chunks have {size} bytes together, total_chunk_msg_size says {expected}"
 
 
 def _format_rows(others: Sequence[Other]) -> str:

@@ -210,11 +210,11 @@ _SUCCESS = 13
 class _LineKind(NamedTuple):
     """What is the same in all lines about one command of one role.
 
-    recalled: names of fields of the request. meant: what the message says without saying it. deeds: what was done, by
-    the command that asked for it.
+    request_fields: names of fields of the request. meant: values that the message implies but does not contain. deeds:
+    the phrase for what was done, by the code of the request.
     """
 
-    recalled: tuple[str, ...]
+    request_fields: tuple[str, ...]
     meant: Values
     deeds: Mapping[int, str]
 
@@ -224,7 +224,7 @@ def _make_line_kind(role: Role, code: int | None) -> _LineKind:
     known = None if code is None else commands().get(code)
     name, lines = None if known is None else known.name, table("summaries")
     return _LineKind(
-        tuple(lines["recalls"].get(name, ())) if role is Role.RESPONSE else (),
+        tuple(lines["requestFields"].get(name, ())) if role is Role.RESPONSE else (),
         lines["meant"].get(name) or lines["meant"].get(f"{role.name} {name}", {}),
         _list_deeds() if code == _SUCCESS else {},
     )
@@ -261,19 +261,23 @@ def _compile_phrase(text: str) -> Say:
 
 def list_request_fields(context: Context) -> frozenset[Path]:
     """The fields of a request that the line of its answer is made of."""
-    return frozenset((name,) for name in _make_line_kind(context.role, context.code).recalled)
+    return frozenset((name,) for name in _make_line_kind(context.role, context.code).request_fields)
 
 
 def format_info(body: Body, context: Context) -> str:
     """Formats the summary line of a decoded message; empty if its name says everything."""
     kind, values = _make_line_kind(context.role, context.code), body.values
-    asked = {} if body.request is None else {name: body.request[name] for name in kind.recalled if name in body.request}
+    request_values = (
+        {}
+        if body.request is None
+        else {name: body.request[name] for name in kind.request_fields if name in body.request}
+    )
     head = [] if body.error is None else [body.error[1]]
     if body.request_code is not None and body.request_code in kind.deeds:
         head = [kind.deeds[body.request_code]]
-    if asked or kind.meant:
-        values = {**kind.meant, **asked, **values, "request": asked}
-    metadata, told = values.get("metadata"), list[int]()
+    if request_values or kind.meant:
+        values = {**kind.meant, **request_values, **values, "request": request_values}
+    metadata, reported = values.get("metadata"), list[int]()
     says = _compile_phrases(tuple(values), tuple(metadata) if isinstance(metadata, dict) else ())
-    said = [text for say in says if (text := say(values, told)) is not None]
-    return ", ".join([" ".join([*head, *said[:1]]), *said[1:]] if head else said)
+    texts = [text for say in says if (text := say(values, reported)) is not None]
+    return ", ".join([" ".join([*head, *texts[:1]]), *texts[1:]] if head else texts)

@@ -115,13 +115,13 @@ _PULLS = frozenset({"PullMessageRequestHeader"})
 class HeaderField(NamedTuple):
     """One field of a header class: its name, and how its text becomes a value (None: it is text). May raise Unfit.
 
-    is_told: whether that is more than what stands on the wire, so that a tree shows it.
+    is_converted: whether that is more than what stands on the wire, so that a tree shows it.
     """
 
     name: str
     convert: Callable[[str], object] | None
     spec: Wrapping
-    is_told: bool
+    is_converted: bool
 
 
 def _make_integer_parser(bits: int) -> Callable[[str], int]:
@@ -159,8 +159,8 @@ def _load_class(name: str) -> Mapping[str, HeaderField]:
     for wire, kind in row["fields"].items():
         plain = names.get(wire, wire)
         label = BY_NAME.get("pullSysFlag" if plain == "sysFlag" and name in _PULLS else plain)
-        is_told = plain != wire or kind != "string"
-        fields[wire] = HeaderField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_told)
+        is_converted = plain != wire or kind != "string"
+        fields[wire] = HeaderField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_converted)
     return fields
 
 

@@ -50,9 +50,9 @@ def has_duplicate_key(data: bytes) -> bool:
     found: list[bool] = []
 
     def note_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        kept = dict(pairs)
-        found.append(len(kept) < len(pairs))
-        return kept
+        unique = dict(pairs)
+        found.append(len(unique) < len(pairs))
+        return unique
 
     json.loads(data, object_pairs_hook=note_duplicates, strict=False)
     return any(found)

@@ -90,8 +90,8 @@ def _read_pair(
     reader: Reader, name: str, kind: str, value: str | bytes | None, content: int, stop: int, fields: HeaderClass
 ) -> None:
     """One of extFields, from the cursor to `stop`, its value from `content` on, and what its class makes of it."""
-    told = kind == "json_value" and may_hide_secret(reader.data[content:stop])
-    secret = (name in SECRETS or told) and value is not None
+    may_hide = kind == "json_value" and may_hide_secret(reader.data[content:stop])
+    secret = (name in SECRETS or may_hide) and value is not None
     shown = Secret(value) if secret and value is not None else value
     at = reader.at
     reader.leaf(_make_ext_spec(name, kind, secret), shown, stop, content - at)
@@ -104,7 +104,7 @@ def _read_pair(
             typed = field.convert(value)
         except Unfit:
             reader.warn("malformed-body", f"{reader.path(name)} is no {field.spec.type}", at, stop)
-    if field.is_told:
+    if field.is_converted:
         reader.bits(field.spec, typed, ALL)
 
 

@@ -54,6 +54,7 @@ class RocketMQ(Dissector):
     reports = lazy("dissectors.rocketmq.reports:reports")
     checks = lazy("dissectors.rocketmq.checks:checks")
     triage = lazy("dissectors.rocketmq.checks:triage")
+    describe_error = lazy("dissectors.rocketmq.error_details:describe_error")
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

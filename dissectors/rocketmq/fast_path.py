@@ -155,10 +155,10 @@ def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> Nam
 
 def _read_binary(view: Column) -> HeaderMembers:
     """The members of binary headers, at their fixed places."""
-    code, spoken, version = be(view, HEAD, "i2"), be(view, HEAD + 2, "i1"), be(view, HEAD + 3, "i2")
+    code, language, version = be(view, HEAD, "i2"), be(view, HEAD + 2, "i1"), be(view, HEAD + 3, "i2")
     codes, place = distinct(code)
     meant = np.array([decode_binary_code(each) for each in codes.tolist()], np.int32)
-    languages, number = distinct(spoken)
+    languages, number = distinct(language)
     numbers = (meant[place], be(view, HEAD + 9, "i4"), be(view, HEAD + 5, "i4"), version)
     names = [find_language(each) for each in languages.tolist()]
     return HeaderMembers(np.array(numbers, np.int32), number, names, np.ones(len(view), bool))
@@ -184,9 +184,11 @@ def _read_json(text: Column, size: Column) -> HeaderMembers:
     own = top[_match_names(words, length, LANGUAGE)]
     sure &= np.bincount(strings.row[own], minlength=rows) == 1
     found = np.zeros(rows, np.uint64)
-    spoken = np.minimum(own + 1, len(strings.row) - 1)
-    found[strings.row[own]] = strings.words(spoken) & _MASKS[np.minimum(strings.length[spoken], 8)]
-    sure[strings.row[own[~strings.values[spoken] | (strings.length[spoken] > 8) | strings.escaped[spoken]]]] = False
+    following = np.minimum(own + 1, len(strings.row) - 1)
+    found[strings.row[own]] = strings.words(following) & _MASKS[np.minimum(strings.length[following], 8)]
+    sure[
+        strings.row[own[~strings.values[following] | (strings.length[following] > 8) | strings.escaped[following]]]
+    ] = False
     kinds, number = distinct(found)
     names: list[str | int] = [
         int(each).to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace") for each in kinds

@@ -46,12 +46,12 @@ def has_fast_codec(name: str) -> bool:
 
 def _iterate_rows(name: str) -> Iterator[_Row]:
     """A class's own fields, then those of the classes above that it has not itself."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for owner in (name, *list_superclasses(name)):
         row = table("headers")["headers"][owner]
         for wire, kind in row["fields"].items():
-            if wire not in told:
-                told.add(wire)
+            if wire not in listed:
+                listed.add(wire)
                 plain = row.get("names", {}).get(wire, wire)
                 yield _Row(wire, plain, kind, owner, wire in row.get("required", ()))
 
@@ -130,10 +130,10 @@ _PER_LINE = 6
 def make_response_page(name: str) -> Page:
     """Makes the page of one response code, by its name."""
     code = map_response_codes()[name]
-    said, former = table("guide")["responses"].get(name, ""), _find_former_name(code)
+    text, former = table("guide")["responses"].get(name, ""), _find_former_name(code)
     lines = [f"{name} (response code {code})"]
-    lines += columns([row for row in (("what", said), ("formerly", former)) if row[1]])
-    data = {"name": name, "code": code, "what": said, "formerly": former}
+    lines += columns([row for row in (("what", text), ("formerly", former)) if row[1]])
+    data = {"name": name, "code": code, "what": text, "formerly": former}
     return Page(lines, {key: value for key, value in data.items() if value != ""})
 
 
@@ -152,12 +152,12 @@ def make_responses_page() -> Page:
         (f"{code}", name, table("guide")["responses"].get(name, ""), _find_former_name(code))
         for name, code in map_response_codes().items()
     ]
-    gone = {int(code) for code in table("guide")["formerResponses"]} - set(map_response_codes().values())
-    rows += [(f"{code}", "", "", _find_former_name(code)) for code in sorted(gone)]
+    former_codes = {int(code) for code in table("guide")["formerResponses"]} - set(map_response_codes().values())
+    rows += [(f"{code}", "", "", _find_former_name(code)) for code in sorted(former_codes)]
     page = list_page(("code", "name", "what", "formerly"), rows, "responses")
     lines = [
-        f"{code:>6}  {name}" + (f": {said}" if said else "") + (f" (formerly {former})" if former else "")
-        for code, name, said, former in rows
+        f"{code:>6}  {name}" + (f": {text}" if text else "") + (f" (formerly {former})" if former else "")
+        for code, name, text, former in rows
     ]
     return Page(lines, page.data)
 
@@ -184,13 +184,13 @@ def make_properties_page() -> Page:
     ]
     lines = ["properties: texts of a message, NAME, byte 1, VALUE, byte 2; those that mean something to RocketMQ", ""]
     lines += [*columns([("name", "constant", ""), *rows]), "", f"{INDENT}Other names are the application's."]
-    data = [{"name": name, "constant": constant} | ({"about": said} if said else {}) for name, constant, said in rows]
+    data = [{"name": name, "constant": constant} | ({"about": text} if text else {}) for name, constant, text in rows]
     return Page(lines, {"properties": data})
 
 
 def make_topics_page() -> Page:
     """Topics of the system's own, and what the names of others begin with."""
-    rows = [(name, said) for which in ("topics", "prefixes") for name, said in table("meanings")[which].items()]
+    rows = [(name, text) for which in ("topics", "prefixes") for name, text in table("meanings")[which].items()]
     return list_page(("topic", "what"), rows, "topics")
 
 
@@ -245,8 +245,8 @@ def _describe_body(operation: RequestCode, side: str) -> str | None:
     if kind is None:
         return None
     name = guide["classes"].get(str(operation.code), {}).get(side)
-    said: str = guide["kinds"].get(kind, kind)
-    return f"{said}: {name}" if name else said
+    phrase: str = guide["kinds"].get(kind, kind)
+    return f"{phrase}: {name}" if name else phrase
 
 
 def _list_facts(operation: RequestCode) -> Iterator[tuple[str, str]]:

@@ -47,11 +47,11 @@ def format_command_flag(value: int) -> str:
 
 def format_sys_flag(value: int) -> str | None:
     """Formats the special properties of a message from its sysFlag."""
-    said = [name for bit, name in _SYS_FLAG if value & bit]
+    names = [name for bit, name in _SYS_FLAG if value & bit]
     if value & COMPRESSED:
-        said.insert(1, find_codec(value) or f"codec {value >> 8 & 7}")
-    said.append(_TRANSACTION[value >> 2 & 3])
-    return ", ".join(filter(None, said)) or None
+        names.insert(1, find_codec(value) or f"codec {value >> 8 & 7}")
+    names.append(_TRANSACTION[value >> 2 & 3])
+    return ", ".join(filter(None, names)) or None
 
 
 def format_pull_flag(value: int) -> str | None:

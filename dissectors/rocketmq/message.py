@@ -179,13 +179,13 @@ def fold_tree(tree: Tree, context: Context) -> Body:
 
 
 _HEADER_VALUES = "header"
-_TOLD = (_HEADER_VALUES, REPORTED[0])
+_FROM_HEADER = (_HEADER_VALUES, REPORTED[0])
 
 
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Makes a decoder of the header alone; None where something else is asked for."""
     fields = find_header_class(context.code, context.role is Role.RESPONSE)
-    if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
+    if not all(path[0] in _FROM_HEADER for path in paths) or (fields is None and paths != {REPORTED}):
         return None
     known: HeaderClass = {} if fields is None else fields
     reports = REPORTED in paths

@@ -13,7 +13,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.message import Values
-from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
+from dissectors.payload import Carriers, LoadRequest, Payload, Payloads, Place, Record, number
 from dissectors.rocketmq.body import find_body_kind
 from dissectors.rocketmq.codes import find_header_class, operations
 from dissectors.rocketmq.stored import parse_properties
@@ -37,7 +37,7 @@ def _can_carry(code: int | None, response: bool) -> bool:
     return find_body_kind(code, response) in _STRUCTURED or any(each.name == "topic" for each in fields.values())
 
 
-def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def list_payloads(values: Values, load_request: LoadRequest) -> Iterator[Payload]:
     """Lists the payloads of a decoded command, one for each message."""
     header = values.get("header")
     header = header if isinstance(header, dict) else {}
@@ -89,10 +89,10 @@ def _make_payload(values: Values, place: Place, record: Record, index: int | Non
 PAYLOADS = Payloads(list_payloads, list_carriers)
 
 
-def _list_block_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def _list_block_payloads(values: Values, load_request: LoadRequest) -> Iterator[Payload]:
     """Bodies of the messages in a block of a log."""
     as_a_body = {"body": {"messages": values.get("messages")}}
-    return (each._replace(place=each.place[1:]) for each in list_payloads(as_a_body, asked))
+    return (each._replace(place=each.place[1:]) for each in list_payloads(as_a_body, load_request))
 
 
 HA = Payloads(_list_block_payloads)

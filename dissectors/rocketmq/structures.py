@@ -101,12 +101,12 @@ def _format_offsets(value: dict[str, Any]) -> str | None:
         return None
     rows = [row for row in value.values() if isinstance(row, dict)]
     parts = [count_text(len(value), "queue")]
-    held, behind = (
+    count, behind = (
         _sum_differences(rows, "maxOffset", "minOffset"),
         _sum_differences(rows, "brokerOffset", "consumerOffset"),
     )
-    if held is not None:
-        parts.append(count_text(held, "message"))
+    if count is not None:
+        parts.append(count_text(count, "message"))
     if behind is not None:
         parts.append(f"{behind} behind" if behind > 0 else "up to date")
     return ", ".join(parts)

@@ -213,11 +213,11 @@ Values = Mapping[str, Any]
 class _LineKind(NamedTuple):
     """What is the same in all lines about one operation and role.
 
-    recalled, bodies: names of fields of the request's header and body. called: other names for fields. outcomes: words
-    for response codes. stores: which codes of an answer do not mean that a message is lost.
+    request_fields, bodies: names of fields of the request's header and body. called: other names for fields. outcomes:
+    words for response codes. stores: which codes of an answer do not mean that a message is lost.
     """
 
-    recalled: tuple[str, ...]
+    request_fields: tuple[str, ...]
     bodies: tuple[str, ...]
     called: Mapping[str, str]
     outcomes: Mapping[int, str]
@@ -229,9 +229,9 @@ class _LineKind(NamedTuple):
 def _make_line_kind(role: Role, code: int | None) -> _LineKind:
     known, lines, answers = operations().get(-1 if code is None else code), table("summaries"), role is Role.RESPONSE
     name = "" if known is None else known.name
-    asked = find_header_class(code, False) if answers else None
-    there = {field.name for field in (asked or {}).values()}
-    wanted = lines["brief"].get(name, lines["recalls"])
+    header_class = find_header_class(code, False) if answers else None
+    there = {field.name for field in (header_class or {}).values()}
+    wanted = lines["brief"].get(name, lines["requestFields"])
     return _LineKind(
         tuple(each for each in wanted if each in there),
         tuple(lines["bodies"].get(name, ())) if answers else (),
@@ -250,7 +250,7 @@ def _compile_line() -> Line:
 def list_request_fields(context: Context) -> frozenset[Path]:
     """The fields of a request that the line of its answer is made of."""
     kind = _make_line_kind(context.role, context.code)
-    return frozenset([*((_HEADER, name) for name in kind.recalled), *((_BODY, name) for name in kind.bodies)])
+    return frozenset([*((_HEADER, name) for name in kind.request_fields), *((_BODY, name) for name in kind.bodies)])
 
 
 def format_info(body: Body, context: Context) -> str:
@@ -295,7 +295,7 @@ def _make_struct(body: Body, kind: _LineKind) -> dict[str, Any]:
         struct |= _collect_single_message(struct["messages"])
     if "topic" in struct or "queueId" in struct:
         struct[_PLACE] = True
-    if "asked mqSet" in struct:
+    if "requested mqSet" in struct:
         struct["refused"] = _list_refused_queues(struct)
     struct["answers"] = kind.answers
     return struct
@@ -303,10 +303,10 @@ def _make_struct(body: Body, kind: _LineKind) -> dict[str, Any]:
 
 def _collect_request_fields(request: Values, kind: _LineKind) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for part, names in ((_HEADER, kind.recalled), (_BODY, kind.bodies)):
-        asked = request.get(part)
-        if isinstance(asked, dict):
-            found |= {name if part == _HEADER else f"asked {name}": asked[name] for name in names if name in asked}
+    for part, names in ((_HEADER, kind.request_fields), (_BODY, kind.bodies)):
+        sent = request.get(part)
+        if isinstance(sent, dict):
+            found |= {name if part == _HEADER else f"requested {name}": sent[name] for name in names if name in sent}
     return found
 
 
@@ -320,6 +320,6 @@ def _collect_single_message(messages: Any) -> dict[str, Any]:
 
 def _list_refused_queues(struct: Values) -> list[str]:
     """The queues that a client wanted to lock and has not got."""
-    asked, got = struct["asked mqSet"], struct.get("lockOKMQSet")
+    requested, got = struct["requested mqSet"], struct.get("lockOKMQSet")
     locked = [format_queue(each) for each in got] if isinstance(got, list) else []
-    return [name for name in map(format_queue, asked) if name not in locked] if isinstance(asked, list) else []
+    return [name for name in map(format_queue, requested) if name not in locked] if isinstance(requested, list) else []

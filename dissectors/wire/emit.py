@@ -109,7 +109,7 @@ class _DecoderWriter(SourceWriter):
         """
         parts: list[str] = []
         tags: Tags | None = None
-        asked = _find_asked_members(steps)
+        controlling = _find_controlling_members(steps)
         read: dict[str, str] = {}
         begun: str | None = None
         for step in steps:
@@ -121,7 +121,7 @@ class _DecoderWriter(SourceWriter):
                 begun = self.write_parts(parts, begun, keep)
                 self.write_conditional(step, read, begun, wanted, keep)
             else:
-                parts += self.member(step, wanted, keep, asked, read)
+                parts += self.member(step, wanted, keep, controlling, read)
         leaves = [step for step in steps if isinstance(step, Leaf) and keep and not wanted]
         derived = [each for leaf in leaves for each in leaf.derived if type(each).add is not DerivedStep.add]
         if derived or (begun is not None and keep):
@@ -133,29 +133,33 @@ class _DecoderWriter(SourceWriter):
         return expression if tags is None else self.tags(tags, expression, wanted, keep)
 
     def member(
-        self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool, asked: set[str], read: dict[str, str]
+        self, step: Leaf | Struct | Array, wanted: Wanted, keep: bool, controlling: set[str], read: dict[str, str]
     ) -> list[str]:
         """Reads a member; returns it as items of a dict. `read` gets the values that other members ask for."""
         name = step.spec.name
         bits = step.bits if isinstance(step, Leaf) else ()
-        kept = keep and (not wanted or name in wanted) and not isinstance(step.spec, LayoutSpec)
-        needed = kept or name in asked or any(each.spec.name in asked or each.spec.name in wanted for each in bits)
+        is_included = keep and (not wanted or name in wanted) and not isinstance(step.spec, LayoutSpec)
+        needed = (
+            is_included
+            or name in controlling
+            or any(each.spec.name in controlling or each.spec.name in wanted for each in bits)
+        )
         value = self.step(step, wanted.get(name, {}), needed)
-        if name in asked:
+        if name in controlling:
             read[name] = value
-        if kept and isinstance(step, Leaf) and step.secret_by is not None:
+        if is_included and isinstance(step, Leaf) and step.secret_by is not None:
             value = f"{self.constant('f', step.secret_by.hide)}({read[step.secret_by.member]}, {value})"
-        items = [f'"{name}": {value}'] if kept else []
+        items = [f'"{name}": {value}'] if is_included else []
         for each in bits:
-            said = (
+            expression = (
                 f"{value} & {each.mask} != 0"
                 if each.spec.type == "bool"
                 else f"({value} & {each.mask}) >> {each.shift}"
             )
-            if each.spec.name in asked:
-                read[each.spec.name] = f"({said})"
+            if each.spec.name in controlling:
+                read[each.spec.name] = f"({expression})"
             if keep and (not wanted or each.spec.name in wanted):
-                items.append(f'"{each.spec.name}": {said}')
+                items.append(f'"{each.spec.name}": {expression}')
         return items
 
     def write_parts(self, parts: list[str], begun: str | None, keep: bool) -> str:
@@ -172,7 +176,7 @@ class _DecoderWriter(SourceWriter):
 
     def write_conditional(self, step: When, read: dict[str, str], begun: str, wanted: Wanted, keep: bool) -> None:
         """Reads a member into the dict that was begun, if it is there."""
-        value = f"p < {self.end}" if step.asks_for_more else read[step.member]
+        value = f"p < {self.end}" if step.needs_remaining_bytes else read[step.member]
         test = value if step.values is None else f"{value} in {self.constant('w', step.values)}"
         self.line(f"if {test}:")
         self.depth += 1
@@ -187,10 +191,10 @@ class _DecoderWriter(SourceWriter):
         self.depth += 1
         self.line("if not budget.take(1): raise Unfit")
         self.line(f"{key}, p = uvarint(d, p)")
-        for member, value, kept in self.write_switch(key, step.steps, wanted, keep):
+        for member, value, is_included in self.write_switch(key, step.steps, wanted, keep):
             name = member.spec.name
             many = f'{values}.setdefault("{name}", []).append({value})'
-            self.line((many if name in step.many else f'{values}["{name}"] = {value}') if kept else "pass")
+            self.line((many if name in step.many else f'{values}["{name}"] = {value}') if is_included else "pass")
         self.line("else: raise Unfit")
         self.depth -= 1
         return values if keep else "{}"
@@ -205,12 +209,12 @@ class _DecoderWriter(SourceWriter):
         word = "if"
         for number, member in steps.items():
             name = member.spec.name
-            kept = keep and (not wanted or name in wanted)
+            is_included = keep and (not wanted or name in wanted)
             self.line(f"{word} {key} == {number}:")
             self.depth += 1
-            value = self.step(member, wanted.get(name, {}), kept)
+            value = self.step(member, wanted.get(name, {}), is_included)
             self.flush()
-            yield member, value, kept
+            yield member, value, is_included
             self.depth -= 1
             word = "elif"
 
@@ -383,15 +387,15 @@ class _DecoderWriter(SourceWriter):
 
     def comprehension(self, element: Leaf | Struct, row: tuple[Leaf, ...], data: str, tail: str, wanted: Wanted) -> str:
         """A list of all elements of fixed width in the bytes `data`."""
-        kept = [leaf for leaf in row if isinstance(element, Leaf) or not wanted or leaf.spec.name in wanted]
-        names = {id(leaf): self.variable("v") for leaf in kept}
+        leaves = [leaf for leaf in row if isinstance(element, Leaf) or not wanted or leaf.spec.name in wanted]
+        names = {id(leaf): self.variable("v") for leaf in leaves}
         codes = "".join(_code(leaf) if id(leaf) in names else f"{leaf.primitive.size}x" for leaf in row)
         rows = self.constant("s", struct.Struct(">" + codes + tail).iter_unpack)
-        values = [self.write_conversion(names[id(leaf)], leaf) for leaf in kept]
+        values = [self.write_conversion(names[id(leaf)], leaf) for leaf in leaves]
         if isinstance(element, Leaf):
             body = values[0]
         else:
-            body = "{" + ", ".join(f'"{leaf.spec.name}": {v}' for leaf, v in zip(kept, values, strict=True)) + "}"
+            body = "{" + ", ".join(f'"{leaf.spec.name}": {v}' for leaf, v in zip(leaves, values, strict=True)) + "}"
         targets = ", ".join(names.values()) + "," if names else "_"
         return f"[{body} for {targets} in {rows}({data})]"
 
@@ -424,8 +428,8 @@ class _DecoderWriter(SourceWriter):
         self.depth += 1
         self.line(f"{tag}, p = uvarint(d, p); {end}, p = uvarint(d, p); {end} += p")
         self.line(f"if {end} > e: raise Unfit")
-        for member, value, kept in self.write_switch(tag, tags.steps, wanted, keep):
-            if kept:
+        for member, value, is_included in self.write_switch(tag, tags.steps, wanted, keep):
+            if is_included:
                 self.line(f'{values}["{member.spec.name}"] = {value}')
             self.line(f"if p != {end}: raise Unfit")
         skipped = f"p = {end}"
@@ -439,11 +443,13 @@ class _DecoderWriter(SourceWriter):
         return values
 
 
-def _find_asked_members(steps: Iterable[Step]) -> set[str]:
+def _find_controlling_members(steps: Iterable[Step]) -> set[str]:
     """Names of members that tell something of others: whether they are there, whether they are secret."""
-    asked = {step.member for step in steps if isinstance(step, When)}
+    controlling = {step.member for step in steps if isinstance(step, When)}
     leaves = (step.step if isinstance(step, When) else step for step in steps)
-    return asked | {leaf.secret_by.member for leaf in leaves if isinstance(leaf, Leaf) and leaf.secret_by is not None}
+    return controlling | {
+        leaf.secret_by.member for leaf in leaves if isinstance(leaf, Leaf) and leaf.secret_by is not None
+    }
 
 
 def _code(leaf: Leaf) -> str:

@@ -43,9 +43,10 @@ class ExpertInfo:
 
 
 def compile_expert_info(summaries: Summaries, row: Mapping[str, str]) -> ExpertInfo:
-    """The expert info of a table's row: `when` (may be missing), `severity`, `code`, and the sentence `text`."""
+    """The expert info of a table's row: `severity`, `code`, the sentence `text`; `when` and `advice` may be missing."""
     say = summaries.sentence(row["text"])
-    return ExpertInfo(row.get("when", ""), _Sentence(row["severity"], row["code"], say), sentence=True)
+    find = _Sentence(row["severity"], row["code"], say, row.get("advice", ""))
+    return ExpertInfo(row.get("when", ""), find, sentence=True)
 
 
 def compile_first(summaries: Summaries, rows: Sequence[Mapping[str, str]]) -> ExpertInfo:
@@ -74,9 +75,9 @@ class ExpertInfoTable:
 class _Sentence:
     """A finding whose text is a phrase; none where that says nothing."""
 
-    def __init__(self, severity: str, code: str, say: Say) -> None:
-        self._severity, self._code, self._say = Severity[severity.upper()], code, say
+    def __init__(self, severity: str, code: str, say: Say, advice: str) -> None:
+        self._severity, self._code, self._say, self._advice = Severity[severity.upper()], code, say, advice
 
     def __call__(self, values: Values) -> Iterable[Finding]:
         text = self._say(values, [])
-        return () if text is None else (Finding(self._severity, self._code, text),)
+        return () if text is None else (Finding(self._severity, self._code, text, advice=self._advice),)

@@ -264,7 +264,7 @@ class FastPath(ABC):
         """Whether from here on the conversation does what RULES say, until a row is `stepped`."""
         return True
 
-    def may_answer(self, asked: Column, answer: Column) -> Column | None:
+    def may_answer(self, request: Column, answer: Column) -> Column | None:
         """Which requests (codes) these responses (codes of their own, before they take over any) may answer.
 
         None where they all may. A connection where one may not is stepped.

@@ -32,7 +32,7 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
             _read_pairs(reader, step)
         elif not isinstance(step, When):
             _member(reader, step, reader.at)
-        elif reader.at < reader.end if step.asks_for_more else step.holds(_value_of(reader, step.member)):
+        elif reader.at < reader.end if step.needs_remaining_bytes else step.holds(_value_of(reader, step.member)):
             _member(reader, step.step, reader.at)
 
 
@@ -236,7 +236,7 @@ def _array(reader: Reader, step: Array, at: int) -> None:
     reader.leaf(COUNT[step.count.type], count, content)
     kind, label, secret = inner.spec.type, inner.spec.label, inner.spec.secret
     if isinstance(inner, Leaf):
-        reader.room(count, spec.name)
+        reader.require_nodes(count, spec.name)
         for index in range(count):
             _leaf(reader, element(index, kind, label, secret), inner.primitive, reader.at)
     else:
@@ -254,7 +254,7 @@ def _until_end(reader: Reader, step: Array) -> None:
             break
         before, spec = reader.at, element(index, inner.spec.type, inner.spec.label, inner.spec.secret)
         if isinstance(inner, Leaf):
-            reader.room(1, spec.name)
+            reader.require_nodes(1, spec.name)
             _leaf(reader, spec, inner.primitive, reader.at)
         else:
             _struct(reader, inner, spec, reader.at)
@@ -266,7 +266,7 @@ def _until_end(reader: Reader, step: Array) -> None:
 def _tags(reader: Reader, step: Tags) -> None:
     count, at = reader.uvarint(reader.at, "numTaggedFields")
     reader.need(count * 2, at, f"numTaggedFields ({count})")
-    reader.room(count, "numTaggedFields")
+    reader.require_nodes(count, "numTaggedFields")
     reader.leaf(NUM_TAGGED, count, at)
     for _ in range(count):
         _read_tagged(reader, step)

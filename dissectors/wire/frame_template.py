@@ -36,24 +36,26 @@ def build_template(
     request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
     """Builds the template of a frame (Dissector.template); None if the message fits no template."""
-    shape = TemplateBuilder(message if request is None else message + request[0])
+    builder = TemplateBuilder(message if request is None else message + request[0])
     try:
-        body = read(SymbolicFrame(shape, 0, len(message)), context)
-        asked = (
-            None if request is None else read(SymbolicFrame(shape, len(message), len(shape.data)), request[1]).values
+        body = read(SymbolicFrame(builder, 0, len(message)), context)
+        request_values = (
+            None
+            if request is None
+            else read(SymbolicFrame(builder, len(message), len(builder.data)), request[1]).values
         )
     except (NotTemplatable, *FAILURES):
         return None
-    return None if body.findings else MessageTemplate(shape, body._replace(request=asked))
+    return None if body.findings else MessageTemplate(builder, body._replace(request=request_values))
 
 
 class SymbolicFrame:
     """The bytes from `begin` to `end` of `data`. Its methods raise NotTemplatable."""
 
-    __slots__ = ("_shape", "begin", "data", "end")
+    __slots__ = ("_builder", "begin", "data", "end")
 
-    def __init__(self, shape: TemplateBuilder, begin: int, end: int) -> None:
-        self._shape, self.data, self.begin, self.end = shape, shape.data, begin, end
+    def __init__(self, builder: TemplateBuilder, begin: int, end: int) -> None:
+        self._builder, self.data, self.begin, self.end = builder, builder.data, begin, end
 
     def specialise(self, value: Any) -> Any:
         """The value itself, which is the same in all such frames."""
@@ -61,11 +63,11 @@ class SymbolicFrame:
 
     def leave_open(self, at: int) -> None:
         """Four bytes may be any."""
-        self._shape.leave_open(at, at + _SIZE)
+        self._builder.leave_open(at, at + _SIZE)
 
     def size(self, at: int, begin: int, end: int, bias: int = 0, code: str = "I") -> None:
         """Declares that the number at a place, less `bias`, counts the bytes from `begin` to `end`."""
-        self._shape.encloses(Term(at, _SIZE, code), bias, begin, end)
+        self._builder.encloses(Term(at, _SIZE, code), bias, begin, end)
 
     def text(self, begin: int, end: int, name_ends: str, *, as_run: bool = False) -> Any:
         """A text behind its size; one that is not plain has runs or is the same in all. name_ends: what ends a name
@@ -75,16 +77,16 @@ class SymbolicFrame:
             return ""
         extent, content = Extent(Term(begin - _SIZE, _SIZE, "i"), 0, begin, end), self.data[begin:end]
         if RUNNING.issuperset(content) and not as_run:
-            return self._shape.text(extent)
-        self._shape.encloses(*extent)
+            return self._builder.text(extent)
+        self._builder.encloses(*extent)
         content.decode()
-        return join_pieces(self._shape, list(self._pieces(begin, end, name_ends.encode())))
+        return join_pieces(self._builder, list(self._pieces(begin, end, name_ends.encode())))
 
     def _pieces(self, begin: int, end: int, name_ends: bytes) -> Iterator[str | Text]:
         for found in _PIECE.finditer(self.data, begin, end):
             is_name = self.data[found.end() : found.end() + 1] == name_ends and found.end() < end
             is_open = is_run(self.data, *found.span()) and not is_name
-            yield run(self._shape, *found.span()) if is_open else found[0].decode()
+            yield run(self._builder, *found.span()) if is_open else found[0].decode()
 
     def length(self, text: Any, begin: int, end: int) -> int:
         """Returns the length of a text between two places, as a symbolic value."""
@@ -96,20 +98,20 @@ class SymbolicFrame:
         """The number that a text between two places is, in all such frames within bounds; None for another text."""
         if type(text) is not Text or not is_decimal(self.data, begin, end):
             return None
-        number = number_within(self._shape, begin, end)
+        number = number_within(self._builder, begin, end)
         if not bounds[0] <= number <= bounds[1]:
             raise NotTemplatable
         return number
 
     def json(self, stop: int, secrets: Set[str] = frozenset(), names_end: str = "") -> JsonTemplater:
         """Returns a symbolic reader of JSON up to a place."""
-        return JsonTemplater(self._shape, stop, secrets, names_end)
+        return JsonTemplater(self._builder, stop, secrets, names_end)
 
     def json_rest(self, at: int, secrets: Set[str]) -> Any:
         """Returns the object or list from a place to the end; None if it must be the same in all frames."""
-        for shape in (TemplateBuilder(self.data), self._shape):  # whoever fails has left nothing open
+        for builder in (TemplateBuilder(self.data), self._builder):  # whoever fails has left nothing open
             try:
-                value, stop = JsonTemplater(shape, self.end, secrets).value(at)
+                value, stop = JsonTemplater(builder, self.end, secrets).value(at)
             except (NotTemplatable, *FAILURES):
                 return None
             if stop != self.end or not isinstance(value, dict | list):
@@ -120,7 +122,7 @@ class SymbolicFrame:
         """The bytes from a place to the end. The frame's first number counts what is behind it, the low 24 bits of its
         second one what is before `at` behind that.
         """
-        return self._shape.bytes(self._rest(at))
+        return self._builder.bytes(self._rest(at))
 
     def content(self, at: int, read: Read) -> Any:
         """Returns what `read` decodes from these bytes, as a symbolic value."""
@@ -128,7 +130,7 @@ class SymbolicFrame:
         (value,) = many([self.data[at : self.end]], [()])
         if value is None:
             raise NotTemplatable
-        return self._shape.add_nested(self._rest(at), many, value)
+        return self._builder.add_nested(self._rest(at), many, value)
 
     def _rest(self, at: int) -> Extent:
         total, before = (Term(self.begin + each, _SIZE, "I") for each in (0, _SIZE))
@@ -141,7 +143,7 @@ class SymbolicFrame:
 def _reader(read: Read) -> ReadMany:
     """What reads many contents, under one bound."""
 
-    def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+    def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
         budget = Budget()
         return [_open_content(read, content, budget) for content in contents]
 

@@ -27,7 +27,7 @@ _KINDS_OF_STRUCTS = 512
 def line(summaries: Summaries, rows: Sequence[Row]) -> Line:
     """The line of a list of rows. Raises ValueError or KeyError for what is none."""
     says = [_row(summaries, row) for row in rows]
-    return lambda struct, told: [text for say in says if (text := say(struct, told))]
+    return lambda struct, reported: [text for say in says if (text := say(struct, reported))]
 
 
 def line_by_field(summaries: Summaries, rows: Mapping[str, Sequence[Row]]) -> Line:
@@ -41,7 +41,9 @@ def line_by_field(summaries: Summaries, rows: Mapping[str, Sequence[Row]]) -> Li
     def find_phrases_of_all(names: tuple[str, ...]) -> list[Say]:
         return [say for name in rows if name in names for say in find_phrases(name)]
 
-    return lambda struct, told: [text for say in find_phrases_of_all(tuple(struct)) if (text := say(struct, told))]
+    return lambda struct, reported: [
+        text for say in find_phrases_of_all(tuple(struct)) if (text := say(struct, reported))
+    ]
 
 
 def _row(summaries: Summaries, row: Row) -> Say:
@@ -52,17 +54,17 @@ def _row(summaries: Summaries, row: Row) -> Say:
     return _under(row["when"], _row(summaries, row["say"]))
 
 
-def _silence(struct: Any, told: list[int]) -> str:
+def _silence(struct: Any, reported: list[int]) -> str:
     return ""
 
 
 def _first(says: Sequence[Say]) -> Say:
-    def say(struct: Any, told: list[int]) -> str | None:
-        return next((text for each in says if (text := each(struct, told)) is not None), None)
+    def say(struct: Any, reported: list[int]) -> str | None:
+        return next((text for each in says if (text := each(struct, reported)) is not None), None)
 
     return say
 
 
 def _under(when: str, say: Say) -> Say:
     holds = condition(when)
-    return lambda struct, told: say(struct, told) if holds(struct) else None
+    return lambda struct, reported: say(struct, reported) if holds(struct) else None

@@ -32,14 +32,16 @@ _STANDARD = json.JSONDecoder(strict=False)
 
 
 class JsonTemplater:
-    """Reads values out of `shape`, up to `end`. Raises NotTemplatable.
+    """Reads values out of `builder`, up to `end`. Raises NotTemplatable.
 
     secrets: names of what is never left open. names_end: the character at which names in a text with escapes end, which
     belong to the shape.
     """
 
-    def __init__(self, shape: TemplateBuilder, end: int, secrets: Set[str] = frozenset(), names_end: str = "") -> None:
-        self.shape, self._data, self._end = shape, shape.data, end
+    def __init__(
+        self, builder: TemplateBuilder, end: int, secrets: Set[str] = frozenset(), names_end: str = ""
+    ) -> None:
+        self.builder, self._data, self._end = builder, builder.data, end
         self._secrets, self._names_end = secrets, names_end
         self._read = 0
 
@@ -88,17 +90,17 @@ class JsonTemplater:
         content, stop = self.plain(at)
         begin, end = at + 1, stop - 1
         if is_run(self._data, begin, end):
-            return run(self.shape, begin, end), stop
+            return run(self.builder, begin, end), stop
         if b"\\" not in self._data[begin:end] or _SURROGATE.search(self._data, begin, end):
             return content, stop
-        return join_pieces(self.shape, list(self._pieces(begin, end))), stop
+        return join_pieces(self.builder, list(self._pieces(begin, end))), stop
 
     def _pieces(self, begin: int, end: int) -> Iterator[str | Text]:
         found = list(_PIECE.finditer(self._data, begin, end))
         texts = [_STANDARD.raw_decode(f'"{each[0].decode()}"')[0] for each in found]
         for each, text, following in zip(found, texts, [*texts[1:], ""], strict=True):
             is_name = following != "" and following == self._names_end
-            yield run(self.shape, *each.span()) if is_run(self._data, *each.span()) and not is_name else text
+            yield run(self.builder, *each.span()) if is_run(self._data, *each.span()) and not is_name else text
 
     def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
@@ -120,7 +122,7 @@ class JsonTemplater:
 
     def _number(self, at: int, stop: int) -> Any:
         if is_decimal(self._data, at, stop):
-            return number(self.shape, at, stop)
+            return number(self.builder, at, stop)
         text = self._data[at:stop].decode()
         return int(text) if text.removeprefix("-").isdigit() else float_value(float(text))
 

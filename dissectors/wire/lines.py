@@ -65,5 +65,5 @@ def find_line(reader: Reader, name: str, measure: LineMeasure) -> tuple[bytes, i
     reader.need(size, stop - size, name)
     if size < 0 or (size and reader.data[stop - 2 : stop] != b"\r\n"):
         raise MalformedField(reader.path(name), at, "is not written as the protocol has it")
-    reader.room(1, name)
+    reader.require_nodes(1, name)
     return line, stop, more

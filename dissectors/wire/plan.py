@@ -155,7 +155,7 @@ class When:
         return bool(value) if self.values is None else value in self.values
 
     @property
-    def asks_for_more(self) -> bool:
+    def needs_remaining_bytes(self) -> bool:
         """Whether the member exists only if bytes remain."""
         return self.member == MORE
 

@@ -138,7 +138,7 @@ class MessageType:
     """A message's table: `fields` by number, and what follows from them, filled when all tables are there.
 
     former: by tag, fields of numbers that mean something else now, in another wire type. actions: by tag, what to do
-    with a value, the field's name, and what that needs. required: names. delicate: a secret is among its fields, or
+    with a value, the field's name, and what that needs. required: names. sensitive: a secret is among its fields, or
     deeper: then what no table knows may be one, too.
     """
 
@@ -147,7 +147,7 @@ class MessageType:
     former: dict[int, ProtoField] = field(default_factory=dict)
     actions: dict[int, tuple[int, str, Any]] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
-    delicate: bool = False
+    sensitive: bool = False
 
     def row(self, tag: int) -> ProtoField | None:
         """Returns the field of a tag; None if the number or its wire type is not in the table."""
@@ -206,7 +206,7 @@ class Library:
             name: EnumNames({int(number): text for number, text in row.items()}) for name, row in enums.items()
         }
         self.labels = labels
-        own = {name: MessageType(name, delicate=_has_secret(name, messages)) for name in messages}
+        own = {name: MessageType(name, sensitive=_has_secret(name, messages)) for name in messages}
         self._messages = {**(made or {}), **own}
         for name, rows in messages.items():
             for row in rows:

@@ -32,11 +32,11 @@ def read_fields(reader: Reader, message: MessageType, whole: bool, depth: int = 
     seen: set[str] = set()
     counts: dict[int, int] = {}
     while reader.at < reader.end:
-        reader.room(1, "")
+        reader.require_nodes(1, "")
         tag, at = reader.uvarint(reader.at, "tag")
         field = message.row(tag)
         if field is None or (tag in message.former and not _is_former(reader, field, at, depth)):
-            _unknown(reader, tag, at, message.delicate)
+            _unknown(reader, tag, at, message.sensitive)
             continue
         seen.add(field.name)
         if field.many is None:
@@ -76,7 +76,7 @@ def _run(reader: Reader, field: ProtoField, index: int, depth: int) -> int:
     assert field.many is not None
     reader.enter(field.many)
     while reader.at < reader.end:
-        reader.room(1, "")
+        reader.require_nodes(1, "")
         tag, at = reader.uvarint(reader.at, "tag")
         if tag >> 3 != field.number or not _takes(field, tag & 7):
             break
@@ -100,7 +100,7 @@ def _read_packed(reader: Reader, field: ProtoField, at: int, index: int) -> int:
     reader.leaf(LENGTH["uvarint"], size, content)
     before, reader.end = reader.end, content + size
     while reader.at < reader.end:
-        reader.room(1, "")
+        reader.require_nodes(1, "")
         spec = _element(field, index)
         value, stop = _scalar(reader, field, spec, reader.at)
         reader.leaf(spec, value, stop)

@@ -26,15 +26,15 @@ _LARGEST = {"uint64": _ANY, "int64": _ANY, "uint32": (1 << 32) - 1, "int32": (1 
 
 @dataclass(slots=True)
 class ProtobufTemplater:
-    """Reads messages out of `shape`. Raises NotTemplatable or one of emit.FAILURES."""
+    """Reads messages out of `builder`. Raises NotTemplatable or one of emit.FAILURES."""
 
-    shape: TemplateBuilder
+    builder: TemplateBuilder
     read: int = 0
 
     def message(self, at: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
         """The values of a message from `at` to `end`, with holes."""
         found: dict[str, Any] = {}
-        data = self.shape.data
+        data = self.builder.data
         if not depth or end > len(data):
             raise NotTemplatable
         while at < end:
@@ -44,7 +44,7 @@ class ProtobufTemplater:
             if self.read > MOST or (row is not None and row.spec.secret):
                 raise NotTemplatable
             if action is None or row is None:
-                if message.delicate:
+                if message.sensitive:
                     raise NotTemplatable
                 at = self._unknown(at, end, tag, found)
                 continue
@@ -68,16 +68,16 @@ class ProtobufTemplater:
         before = self._open()
         found = self.message(begin, end, message, depth)
         if self._open() > before:
-            self.shape.encloses(term, 0, begin, end)
+            self.builder.encloses(term, 0, begin, end)
         return found
 
     def _open(self) -> int:
         """How many things of no constant width there are so far."""
-        return len(self.shape.stretches) + len(self.shape.flowing)
+        return len(self.builder.stretches) + len(self.builder.flowing)
 
     def _value(self, at: int, step: int, row: ProtoField, depth: int) -> tuple[Any, int]:
         """One value, and where it ends."""
-        data = self.shape.data
+        data = self.builder.data
         if step == NUMBER:
             number, stop = uvarlong(data, at)
             return self._number(Term(at, stop - at, FLOWING), number, row), stop
@@ -92,8 +92,8 @@ class ProtobufTemplater:
         return self.part(extent.term, extent.begin, extent.end, row.message, depth - 1), extent.end
 
     def _find_extent(self, at: int) -> Extent:
-        size, begin = uvarint(self.shape.data, at)
-        if begin + size > len(self.shape.data):
+        size, begin = uvarint(self.builder.data, at)
+        if begin + size > len(self.builder.data):
             raise NotTemplatable
         return Extent(Term(at, begin - at, UVARINT), 0, begin, begin + size)
 
@@ -101,22 +101,22 @@ class ProtobufTemplater:
         largest = _LARGEST.get(row.spec.type, -1)
         if number > largest or term.size > WIDEST:
             return number if row.convert is None else row.convert(number)
-        hole = self.shape.integer(term, number)
-        if largest < _ANY and hole > largest:  # asked, so that those of others are not, either
+        symbol = self.builder.integer(term, number)
+        if largest < _ANY and symbol > largest:  # asked, so that those of others are not, either
             raise NotTemplatable
-        return hole
+        return symbol
 
     def _content(self, extent: Extent, row: ProtoField) -> Any:
         if row.convert is None:
-            return self.shape.bytes(extent)
+            return self.builder.bytes(extent)
         if row.convert is not bytes.decode:
             raise NotTemplatable
-        return self.shape.text(extent)
+        return self.builder.text(extent)
 
     def _unknown(self, at: int, end: int, tag: int, found: dict[str, Any]) -> int:
         """Keeps a field that is in no table; returns the offset behind it."""
-        begin, stop, after = unknown_span(self.shape.data, at, end, tag)
+        begin, stop, after = unknown_span(self.builder.data, at, end, tag)
         term = Term(at, begin - at, UVARINT)
-        data = self.shape.bytes(Extent(term, 0, begin, stop)) if tag & 7 == BYTES else self.shape.data[begin:stop]
+        data = self.builder.bytes(Extent(term, 0, begin, stop)) if tag & 7 == BYTES else self.builder.data[begin:stop]
         found.setdefault("_unknownFields", []).append({"number": tag >> 3, "wireType": tag & 7, "data": data})
         return after

@@ -49,7 +49,7 @@ def decode(  # noqa: C901
             tag, p = uvarint(d, p - 1)
         action = actions.get(tag)
         if action is None:
-            p = _unknown(d, p, end, tag, found, message.delicate)
+            p = _unknown(d, p, end, tag, found, message.sensitive)
             continue
         step, name, extra = action
         if step & 7 == NUMBER:

@@ -78,7 +78,7 @@ class Reader:
         if size > self.end - at:
             raise TruncatedField(self.path(name), at, size, max(self.end - at, 0))
 
-    def room(self, count: int, name: str) -> None:
+    def require_nodes(self, count: int, name: str) -> None:
         """Raises TooLarge unless the tree may have `count` nodes more; to be asked before a run of leaves."""
         if count > self.budget.nodes:
             raise TooLarge(self.path(name), self.at, "and what follows would be more nodes than a tree may have")
@@ -124,7 +124,7 @@ class Reader:
 
     def enter(self, spec: FieldSpec) -> None:
         """Opens a container at the cursor. Raises TooLarge when the tree has grown too large for more of them."""
-        self.room(1, spec.name)
+        self.require_nodes(1, spec.name)
         self.budget.nodes -= 1
         node = Field(spec, None, self.at, 0, self.source)
         self.into.append(node)

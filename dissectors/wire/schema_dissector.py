@@ -98,11 +98,11 @@ class SchemaDissector(Dissector):
 
     def info(self, body: Body, context: Context) -> str:
         """The error, and what the operation's phrases say."""
-        told: list[int] = []
-        said = [text for say in self._line(context.code) if (text := say(body.values, told))]
-        if body.error is not None and body.error[0] not in told:
-            said.insert(0, body.error[1])
-        return ", ".join(said)
+        reported: list[int] = []
+        texts = [text for say in self._line(context.code) if (text := say(body.values, reported))]
+        if body.error is not None and body.error[0] not in reported:
+            texts.insert(0, body.error[1])
+        return ", ".join(texts)
 
     def operations(self) -> Mapping[int, Schema]:
         """The schemas of operations by their codes."""

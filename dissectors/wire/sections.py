@@ -105,8 +105,8 @@ class Sections(Protocol):
     def rest(self, at: int) -> Any:
         """Returns the bytes from `at` to the end."""
 
-    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """Decodes the bytes from `at` to the end with `read`, which gets `asked` as plain numbers."""
+    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
+        """Decodes the bytes from `at` to the end with `read`, which gets `numbers` as plain numbers."""
 
     def embed(self, at: int, message: MessageType) -> Any:
         """Decodes the bytes from `at` to the end as a message."""
@@ -143,9 +143,9 @@ class PlainSections:
         """The bytes from `at` to the end."""
         return self.data[at:]
 
-    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
+    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
         """Decodes the bytes from `at` to the end with `read`. Raises one of FAILURES."""
-        return read(self.data[at:], asked, Budget())
+        return read(self.data[at:], numbers, Budget())
 
     def embed(self, at: int, message: MessageType) -> Any:
         """The bytes from `at` to the end with the message that they hold. Raises one of FAILURES."""
@@ -155,10 +155,10 @@ class PlainSections:
 class SymbolicSections:
     """Reads symbolic values of the messages that have the shape of one, which may stand beside another in it."""
 
-    def __init__(self, shape: TemplateBuilder, begin: int, end: int) -> None:
-        self.data, self.begin, self.end = shape.data, begin, end
-        self.size: Any = shape.encloses(Term(begin, _WORD, "I"), 0, begin + _WORD, end)
-        self._shape, self._reader = shape, ProtobufTemplater(shape)
+    def __init__(self, builder: TemplateBuilder, begin: int, end: int) -> None:
+        self.data, self.begin, self.end = builder.data, begin, end
+        self.size: Any = builder.encloses(Term(begin, _WORD, "I"), 0, begin + _WORD, end)
+        self._builder, self._reader = builder, ProtobufTemplater(builder)
         self._sizes: list[Term] = []
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class SymbolicSections:
         body = uvarint(self.data, at)[1]
         found = self._reader.part(Term(at, body - at, UVARINT), body, end, message, DEPTH - 1)
         self._sizes.append(Term(begin - _WORD, _WORD, "I"))
-        self._shape.encloses(self._sizes[-1], 0, begin, end)
+        self._builder.encloses(self._sizes[-1], 0, begin, end)
         return found
 
     def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
@@ -181,22 +181,22 @@ class SymbolicSections:
     def checksum(self, at: int) -> dict[str, Any]:
         """The symbolic CRC-32C at `at`, which is checked for each message. Raises Unfit."""
         value = _sound(self.data, at, self.end)
-        self._shape.checksums.append(Checksum(at, at + _WORD, self.end))
-        return {"value": self._shape.integer(Term(at, _WORD, "I"), value), "valid": True}
+        self._builder.checksums.append(Checksum(at, at + _WORD, self.end))
+        return {"value": self._builder.integer(Term(at, _WORD, "I"), value), "valid": True}
 
     def rest(self, at: int) -> Any:
         """The symbolic bytes from `at` to the end."""
-        return self._shape.bytes(self._extent(at))
+        return self._builder.bytes(self._extent(at))
 
-    def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
+    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
         """Makes a nested value: `read` decodes the bytes of each message. Raises NotTemplatable."""
-        if at == self.end or not all(type(each) is Integer for each in asked):
+        if at == self.end or not all(type(each) is Integer for each in numbers):
             raise NotTemplatable
         read_many = _together(read)
-        (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in asked)])
+        (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in numbers)])
         if value is None:
             raise NotTemplatable
-        return self._shape.add_nested(self._extent(at), read_many, value, asked)
+        return self._builder.add_nested(self._extent(at), read_many, value, numbers)
 
     def embed(self, at: int, message: MessageType) -> Any:
         """Raises NotTemplatable: few messages have one, so each stands for itself."""
@@ -223,10 +223,10 @@ def _sound(data: bytes, at: int, end: int) -> int:
 def _together(read: Read) -> ReadMany:
     """The same for many messages, which share a budget; None for a broken one, or where all take too much."""
 
-    def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+    def read_many(contents: Sequence[bytes], needed: Sequence[tuple[int, ...]]) -> list[Any]:
         budget, found = Budget(), []
         left = budget.left
-        for content, numbers in zip(contents, asked, strict=True):
+        for content, numbers in zip(contents, needed, strict=True):
             budget.left = most = min(LARGE, left)
             try:
                 value = read(content, numbers, budget)
@@ -250,13 +250,13 @@ def symbolic(
 
     None for a message that stands for itself, as one does that there is a finding about.
     """
-    shape = TemplateBuilder(message if request is None else message + request[0])
+    builder = TemplateBuilder(message if request is None else message + request[0])
     try:
-        sections = SymbolicSections(shape, 0, len(message))
+        sections = SymbolicSections(builder, 0, len(message))
         values = read(sections)
-        beside = None if request is None else SymbolicSections(shape, len(message), len(shape.data))
-        asked = None if beside is None else read(beside)
+        request_sections = None if request is None else SymbolicSections(builder, len(message), len(builder.data))
+        request_values = None if request_sections is None else read(request_sections)
         made = body(values, sections, context)
     except (NotTemplatable, *FAILURES):
         return None
-    return None if made.findings else MessageTemplate(shape, made._replace(request=asked))
+    return None if made.findings else MessageTemplate(builder, made._replace(request=request_values))

@@ -180,12 +180,12 @@ class Summaries:
         return member if none is None else get
 
     def _error(self, get: Get) -> Say:
-        def say(struct: Any, told: list[int]) -> str | None:
+        def say(struct: Any, reported: list[int]) -> str | None:
             code = get(struct)
             if not code:
                 return None
             number = int(code)
-            told.append(number)
+            reported.append(number)
             return self.error_name(number)
 
         return say
@@ -198,17 +198,17 @@ class Summaries:
         return say
 
     def _say_each(self, get: Get, text: str) -> Say:
-        item_says = self.phrase(text.removeprefix(" "))
+        format_item = self.phrase(text.removeprefix(" "))
         outside = _BRACKETS.sub("", text)
         comma = "; " if ", " in outside or any(f"%{verb}" in outside for verb in self.several) else ", "
 
-        def say(struct: Any, told: list[int]) -> str | None:
+        def say(struct: Any, reported: list[int]) -> str | None:
             items = get(struct)
             if isinstance(items, dict):
-                return item_says(items, told)
+                return format_item(items, reported)
             if not isinstance(items, list) or not items:
                 return None
-            parts = [said for item in items[:SHOWN] if item is not None and (said := item_says(item, told))]
+            parts = [phrase for item in items[:SHOWN] if item is not None and (phrase := format_item(item, reported))]
             if len(items) > SHOWN and parts:
                 parts.append(f"{len(items) - SHOWN} more")
             return comma.join(parts) or None
@@ -249,31 +249,31 @@ def _join(parts: Sequence[str | Say]) -> Say:
     if form == "%s":
         return says[0]
 
-    def say(struct: Any, told: list[int]) -> str | None:
+    def say(struct: Any, reported: list[int]) -> str | None:
         texts = []
         for each in says:
-            said = each(struct, told)
-            if said is None:
+            text = each(struct, reported)
+            if text is None:
                 return None
-            texts.append(said)
+            texts.append(text)
         return form % tuple(texts)
 
     return say
 
 
 def _first(says: Sequence[Say]) -> Say:
-    def say(struct: Any, told: list[int]) -> str | None:
+    def say(struct: Any, reported: list[int]) -> str | None:
         for each in says:
-            said = each(struct, told)
-            if said is not None:
-                return said
+            text = each(struct, reported)
+            if text is not None:
+                return text
         return None
 
     return say
 
 
 def _say_where(holds: Condition, then: Say) -> Say:
-    return lambda struct, told: then(struct, told) if holds(struct) else None
+    return lambda struct, reported: then(struct, reported) if holds(struct) else None
 
 
 def _count_of(get: Get, function: Callable[[list[Any]], int]) -> Get:
@@ -285,7 +285,7 @@ def _count_of(get: Get, function: Callable[[list[Any]], int]) -> Get:
 
 
 def _optional(say: Say) -> Say:
-    return lambda struct, told: say(struct, told) or ""
+    return lambda struct, reported: say(struct, reported) or ""
 
 
 # ---- places

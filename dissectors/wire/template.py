@@ -56,19 +56,21 @@ def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None
     def read_template(
         message: bytes, context: Context, request: tuple[bytes, Context] | None = None
     ) -> MessageTemplate | None:
-        shape = TemplateBuilder(message if request is None else message + request[0])
+        builder = TemplateBuilder(message if request is None else message + request[0])
         try:
-            values, error = _message(shape, 0, message, layout_of(message, context))
-            asked = None if request is None else _message(shape, len(message), request[0], layout_of(*request))[0]
+            values, error = _message(builder, 0, message, layout_of(message, context))
+            request_values = (
+                None if request is None else _message(builder, len(message), request[0], layout_of(*request))[0]
+            )
         except (NotTemplatable, *FAILURES):
             return None
-        return MessageTemplate(shape, Body(values, error_of(error, error_name), (), asked))
+        return MessageTemplate(builder, Body(values, error_of(error, error_name), (), request_values))
 
     return read_template
 
 
 def _message(
-    shape: TemplateBuilder, begin: int, message: bytes, layout: MessageLayout | None
+    builder: TemplateBuilder, begin: int, message: bytes, layout: MessageLayout | None
 ) -> tuple[dict[str, Any], int]:
     """The values of the message that begins at `begin`, and the error that it reports."""
     if layout is None:
@@ -78,11 +80,11 @@ def _message(
         behind = begin + layout.length.size
         if layout.length.layout.unpack_from(message)[0] != end - behind:
             raise NotTemplatable
-        size = shape.encloses(Term(begin, layout.length.size, layout.length.code), 0, behind, end)
+        size = builder.encloses(Term(begin, layout.length.size, layout.length.code), 0, behind, end)
         if layout.longest is not None and size > layout.longest:
             raise NotTemplatable
-        shape.leave_open(behind, start)
-    cursor = Cursor(shape, start, end)
+        builder.leave_open(behind, start)
+    cursor = Cursor(builder, start, end)
     values = _members(cursor, layout.plan.steps)
     if cursor.at != end:
         raise NotTemplatable
@@ -98,9 +100,9 @@ _INTEGERS = frozenset("bBhHiIqQ")
 
 @dataclass(slots=True)
 class Cursor:
-    """Reads `shape.data` up to `end`. Raises NotTemplatable, IndexError, struct.error or Unfit."""
+    """Reads `builder.data` up to `end`. Raises NotTemplatable, IndexError, struct.error or Unfit."""
 
-    shape: TemplateBuilder
+    builder: TemplateBuilder
     at: int
     end: int
     read: int = 0
@@ -109,9 +111,9 @@ class Cursor:
         """Reads a length, count or presence mark less its bias; returns it with its place."""
         begin = self.at
         if length.code is None:
-            value, self.at = uvarint(self.shape.data, begin)
+            value, self.at = uvarint(self.builder.data, begin)
             return value - length.bias, Term(begin, self.at - begin, UVARINT)
-        value = length.layout.unpack_from(self.shape.data, begin)[0]
+        value = length.layout.unpack_from(self.builder.data, begin)[0]
         self.at += length.layout.size
         return value - length.bias, Term(begin, length.layout.size, length.code)
 
@@ -136,7 +138,9 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
         elif isinstance(step, KeyedMembers):
             raise NotTemplatable  # keys in any order: hardly two messages are alike
         elif isinstance(step, When):
-            more = step.asks_for_more  # others have bytes left where this one has: what is around them has a size
+            more = (
+                step.needs_remaining_bytes
+            )  # others have bytes left where this one has: what is around them has a size
             if cursor.at < cursor.end if more else step.holds(plain(values.get(step.member))):
                 values[step.step.spec.name] = _member(cursor, step.step)
         else:
@@ -167,7 +171,7 @@ def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
         size, term = cursor.number(step.length)
         before, begin = cursor.end, cursor.at
         cursor.end = begin + size
-        cursor.shape.encloses(term, step.length.bias, begin, cursor.take(size))
+        cursor.builder.encloses(term, step.length.bias, begin, cursor.take(size))
         cursor.at = begin
         values = _members(cursor, step.steps)
         if cursor.at != cursor.end:
@@ -207,53 +211,53 @@ def _until_end(cursor: Cursor, element: Leaf | Struct) -> list[Any]:
 
 
 def _leaf(cursor: Cursor, step: Leaf) -> Any:
-    primitive, shape = step.primitive, cursor.shape
+    primitive, builder = step.primitive, cursor.builder
     cursor.read += 1
     if cursor.read > MOST:
         raise NotTemplatable
     if isinstance(primitive, FixedWidth):
         at, size = cursor.at, primitive.layout.size
         cursor.take(size)
-        value = primitive.layout.unpack_from(shape.data, at)[0]
+        value = primitive.layout.unpack_from(builder.data, at)[0]
         if primitive.convert is not None:
             return primitive.convert(value)
-        return shape.integer(Term(at, size, primitive.code), value) if primitive.code in _INTEGERS else value
+        return builder.integer(Term(at, size, primitive.code), value) if primitive.code in _INTEGERS else value
     if not isinstance(primitive, SizedBytes):
         raise NotTemplatable
     size, term = cursor.number(primitive.length)
     if _is_null(size, primitive.nullable):
         return None
     begin = cursor.at
-    return _template_sized(shape, primitive, Extent(term, primitive.length.bias, begin, cursor.take(size)))
+    return _template_sized(builder, primitive, Extent(term, primitive.length.bias, begin, cursor.take(size)))
 
 
-def _template_sized(shape: TemplateBuilder, primitive: SizedBytes, extent: Extent) -> Any:
+def _template_sized(builder: TemplateBuilder, primitive: SizedBytes, extent: Extent) -> Any:
     if primitive.nested is not None:
         if primitive.template is None:
             raise NotTemplatable
-        return primitive.template(shape, extent)
+        return primitive.template(builder, extent)
     if primitive.convert is None:
-        return shape.bytes(extent)
+        return builder.bytes(extent)
     if primitive.convert is not bytes.decode:
         raise NotTemplatable
-    return shape.text(extent)
+    return builder.text(extent)
 
 
 def _tags(cursor: Cursor, step: Tags, values: dict[str, Any]) -> None:
     unknown = []
-    shape = cursor.shape
-    count, cursor.at = uvarint(shape.data, cursor.at)
+    builder = cursor.builder
+    count, cursor.at = uvarint(builder.data, cursor.at)
     for _ in range(count):
-        tag, at = uvarint(shape.data, cursor.at)
-        size, cursor.at = uvarint(shape.data, at)
+        tag, at = uvarint(builder.data, cursor.at)
+        size, cursor.at = uvarint(builder.data, at)
         begin, end = cursor.at, cursor.at + size
         extent = Extent(Term(at, begin - at, UVARINT), 0, begin, end)
         member = step.steps.get(tag)
         if member is None:
             cursor.take(size)
-            unknown.append({"tag": tag, "data": shape.bytes(extent)})
+            unknown.append({"tag": tag, "data": builder.bytes(extent)})
         else:
-            shape.encloses(*extent)
+            builder.encloses(*extent)
             values[member.spec.name] = _member(cursor, member)
             if cursor.at != end:
                 raise NotTemplatable

@@ -165,11 +165,13 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
         request = self._claim_answered(header.correlation)
         if request is None:
             return Outcome(header)
-        asked = request.header
-        state = asked.state
+        requested = request.header
+        state = requested.state
         if state is State.UNDECODED and len(prefix) >= REPLY.size and REPLY.unpack_from(prefix)[3]:
             state = State.COMPLETE  # a reply with an error has no body, whatever was asked
-        found = MessageHeader(Role.RESPONSE, asked.operation, asked.code, None, header.correlation, self.client, state)
+        found = MessageHeader(
+            Role.RESPONSE, requested.operation, requested.code, None, header.correlation, self.client, state
+        )
         return Outcome(found, request.handle)
 
     def _claim_answered(self, xid: int) -> Waiting | None:

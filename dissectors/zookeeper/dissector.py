@@ -30,7 +30,7 @@ class ZooKeeper(Dissector):
     color = "green"
     fast_path = "dissectors.zookeeper.fast_path"
     opens = staticmethod(is_alone)
-    projection = lazy("dissectors.zookeeper.layouts:picker")
+    projection = lazy("dissectors.zookeeper.layouts:make_projection")
     template = lazy("dissectors.zookeeper.layouts:TEMPLATE")
     request_fields = staticmethod(list_request_fields)
     catalog = lazy("dissectors.zookeeper.catalog:CATALOG")

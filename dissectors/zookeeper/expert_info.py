@@ -40,10 +40,12 @@ def of_size(message: bytes, context: Context) -> tuple[Finding, ...]:
     size = int.from_bytes(message[:4], signed=True)
     if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
         return ()
-    asks = context.role is Role.REQUEST
-    path = _path(message) if asks and begins_with_path(context.code) else ""
+    is_request = context.role is Role.REQUEST
+    path = _path(message) if is_request and begins_with_path(context.code) else ""
     about = path and f" for {path}"
-    return find_expert_info("size")({"size": size, "share": 100 * size // MAXBUFFER, "asks": asks, "about": about})
+    return find_expert_info("size")(
+        {"size": size, "share": 100 * size // MAXBUFFER, "asks": is_request, "about": about}
+    )
 
 
 def of_word(text: bytes) -> tuple[Finding, ...]:

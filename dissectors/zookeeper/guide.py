@@ -56,7 +56,7 @@ def layout_lines(name: str | None) -> list[str]:
         return [f"  {NOTHING}"]
     if name in MULTIS:
         rows = table("operations")[MULTIS[name]].items()
-        items = columns([("type", "record"), *((kind, held or NOTHING) for kind, held in rows)])
+        items = columns([("type", "record"), *((kind, content or NOTHING) for kind, content in rows)])
         return ["  items of int type, boolean done, int err and a record; the last one is done and has none", *items]
     several = record(name).versions.high > 0
     return [*columns(_sizes(name) if several else ()), *overview(fields(name), _enum, several)]
@@ -96,7 +96,7 @@ def record_page(name: str) -> Page:
 
 
 def _enum(name: str) -> str:
-    guide = table("guide")["said"]
+    guide = table("guide")["phrases"]
     values = {} if name in guide else {f"{number}": text for number, text in load_names(name).items()}
     return enum_text(name, guide, values, _SEVERAL)
 
@@ -110,8 +110,8 @@ _REQUEST, _RESPONSE, _TRANSACTION = "request", "response", "transaction"
 def _pages() -> Pages:
     tables = {"types": _types, "errors": _errors, "words": _words, "xids": _xids, "events": _events}
     coded = {each.name: partial(_operation, each) for each in operations().values()}
-    spoken = {word: partial(_word, word) for word in table("guide")["words"]}
-    return {**tables, CONNECT: _connect, **coded, **spoken, **records()}
+    commands = {word: partial(_word, word) for word in table("guide")["words"]}
+    return {**tables, CONNECT: _connect, **coded, **commands, **records()}
 
 
 def records() -> Pages:
@@ -292,18 +292,18 @@ def _roles(packet: Packet, who: str) -> str:
 
 
 def _parts(parts: tuple[str, ...]) -> str:
-    said = table("guide")["parts"]
-    return ", then ".join(said.get(part, part) for part in parts) or "none"
+    phrases = table("guide")["parts"]
+    return ", then ".join(phrases.get(part, part) for part in parts) or "none"
 
 
 def _records(packet: Packet) -> tuple[str, ...]:
     """The records that the data of a packet or of its answer has, whatever else there is."""
     known, found = table("records")["records"], dict.fromkeys((*packet.data, *packet.answer))
-    held = [name for name in found if name in known]
-    held += [
+    found_parts = [name for name in found if name in known]
+    found_parts += [
         name for part, names in (("txn", _OF_TXN), ("sessions", ("SessionTimeout",))) if part in found for name in names
     ]
-    return tuple(held)
+    return tuple(found_parts)
 
 
 def _snapshot() -> Page:

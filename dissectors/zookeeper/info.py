@@ -25,7 +25,7 @@ _OF_SUCCESS = frozenset({"path", "prefixPath", "mode", "type", "scheme", "auth"}
 _OF_FAILURE = _OF_SUCCESS | {"flags", "version"}
 """What it repeats beside an error: also what may have led to it."""
 
-_TELLING = _OF_FAILURE | {"watch", "acl", "operations", *_OF_CONNECT}
+_IDENTIFYING = _OF_FAILURE | {"watch", "acl", "operations", *_OF_CONNECT}
 """What an answer's line is made of."""
 
 _NOTHING: Values = {}
@@ -49,7 +49,7 @@ def _list_request_fields(code: int | None) -> frozenset[Path]:
     if known.request in MULTIS:
         return frozenset({(_MULTI,)})
     names = {each.name for each in record(known.request).fields}
-    return frozenset((name,) for name in names & _TELLING if name != "acl" or "data" not in names)
+    return frozenset((name,) for name in names & _IDENTIFYING if name != "acl" or "data" not in names)
 
 
 def info_line(body: Body, context: Context) -> str:
@@ -61,32 +61,33 @@ def info_line(body: Body, context: Context) -> str:
         if guessed is not None:
             line = _line(body, _NOTHING)
             return f"perhaps {guessed.names}: {line}" if line else f"perhaps {guessed.names}"
-    asked = body.request or _NOTHING
+    request = body.request or _NOTHING
     return _line(
-        body, {name: asked[name] for (name,) in list_request_fields(context) if name in asked} if asked else _NOTHING
+        body,
+        {name: request[name] for (name,) in list_request_fields(context) if name in request} if request else _NOTHING,
     )
 
 
-def _line(body: Body, asked: Values) -> str:
+def _line(body: Body, request: Values) -> str:
     values = body.values
-    struct = {**values, "asked": asked}
+    struct = {**values, "requested": request}
     if "protocolVersion" in values:
         return ", ".join(say(_of_session(values), struct))
     if _MULTI in values:
         items = values[_MULTI]
-        line = ", ".join(_multi(items, asked.get(_MULTI)))
+        line = ", ".join(_multi(items, request.get(_MULTI)))
         return f"nothing done: {line}" if _is_undone(items) else line
     if body.error is not None:
-        about = _format_request_fields(asked, _OF_FAILURE)
+        about = _format_request_fields(request, _OF_FAILURE)
         return ", ".join([" ".join([body.error[1], *about[:1]]), *about[1:], *say("record", struct)])
-    subject = [] if values.keys() & {"path", "prefixPath"} else _format_request_fields(asked, _OF_SUCCESS)
-    accepted = ["accepted"] if "auth" in asked else []
+    subject = [] if values.keys() & {"path", "prefixPath"} else _format_request_fields(request, _OF_SUCCESS)
+    accepted = ["accepted"] if "auth" in request else []
     return ", ".join([*subject, *accepted, *say("record", struct)])
 
 
-def _format_request_fields(asked: Values, names: frozenset[str]) -> list[str]:
+def _format_request_fields(request: Values, names: frozenset[str]) -> list[str]:
     """What the line of an answer says again of its request."""
-    return say("record", {"asked": _NOTHING, **{name: asked[name] for name in asked if name in names}})
+    return say("record", {"requested": _NOTHING, **{name: request[name] for name in request if name in names}})
 
 
 def _of_session(values: Values) -> str:
@@ -102,19 +103,19 @@ def _of_session(values: Values) -> str:
 # ---- multis
 
 
-def _multi(items: Any, asked: Any) -> Iterator[str]:
-    """`create /a, delete /b: NONODE`. asked: what a multi asked for, which its answer may not say again.
+def _multi(items: Any, request: Any) -> Iterator[str]:
+    """`create /a, delete /b: NONODE`. request: what a multi asked for, which its answer may not say again.
 
     Of many items the first ones are said, and the first that failed, wherever they stand.
     """
     failed = [place for place, item in enumerate(items) if _is_failed_item(item)]
-    said = sorted({*range(min(SHOWN, len(items))), *failed[:SHOWN]})
-    same = isinstance(asked, list) and len(asked) == len(items)
+    shown = sorted({*range(min(SHOWN, len(items))), *failed[:SHOWN]})
+    same = isinstance(request, list) and len(request) == len(items)
     after = 0
-    for place in said:
+    for place in shown:
         if place > after:
             yield f"{place - after} more"
-        yield from _item(items[place], asked[place] if same else _NOTHING, f"item {place + 1} of {len(items)}")
+        yield from _item(items[place], request[place] if same else _NOTHING, f"item {place + 1} of {len(items)}")
         after = place + 1
     if after < len(items):
         yield f"{len(items) - after} more"
@@ -132,13 +133,13 @@ def _is_undone(items: Any) -> bool:
     )
 
 
-def _item(item: Values, asked: Values, otherwise: str) -> Iterator[str]:
-    request = " ".join(f"{asked[name]}" for name in ("type", "path") if asked.get(name))
+def _item(item: Values, sent: Values, otherwise: str) -> Iterator[str]:
+    request = " ".join(f"{sent[name]}" for name in ("type", "path") if sent.get(name))
     if _is_failed_item(item):
         yield f"{request or otherwise}: {error_name(item['err'])}"
     elif item.get("type") == _ERROR:
         yield from (request,) if request else ()
-    elif item.get("path") and item["path"] != asked.get("path", item["path"]):
-        yield f"{request} {format_name(asked.get('flags', 0), _KIND) or ''} -> {item['path']}"
+    elif item.get("path") and item["path"] != sent.get("path", item["path"]):
+        yield f"{request} {format_name(sent.get('flags', 0), _KIND) or ''} -> {item['path']}"
     elif request or item.get("type"):
         yield request or " ".join(f"{item[name]}" for name in ("type", "path") if item.get(name))

@@ -81,7 +81,7 @@ def _steps(record: str | None) -> tuple[Leaf | Struct | Array, ...]:
     return tuple(step for step in steps if isinstance(step, Leaf | Struct | Array))
 
 
-def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Returns a function that reads only some paths of a message; None where the full decoder must do it."""
     layout = None if context.code == EVENT else _layout(context)
     if layout is None or any(name.startswith("_") for path in paths for name in path):

@@ -88,16 +88,16 @@ ANSWER = "ConnectResponse"
 
 def connect_plan(message: bytes, context: Context) -> Plan | None:
     """The plan of a connect frame; None for any other message."""
-    asks = context.role is Role.REQUEST
-    if context.code is not None or not (asks or context.role is Role.RESPONSE):
+    is_request = context.role is Role.REQUEST
+    if context.code is not None or not (is_request or context.role is Role.RESPONSE):
         return None
-    password = password_of(message, asks)
+    password = password_of(message, is_request)
     size = int.from_bytes(message[:4])
     if password is None:
         if context.extra != CUT_CONNECT:
             return None
-        password = (size - PASSWORD_AT[asks]) & ~1
-    return plan_by_size("ConnectRequest" if asks else ANSWER, size - max(password, 0))
+        password = (size - PASSWORD_AT[is_request]) & ~1
+    return plan_by_size("ConnectRequest" if is_request else ANSWER, size - max(password, 0))
 
 
 def add_expert_info(tree: Tree, context: Context) -> None:

@@ -43,7 +43,7 @@ def steady(capture: Path) -> Iterator[tuple[float, float]]:
 @pytest.mark.parametrize("protocol", MEASURED)
 def test_captures_are_made_with_what_recordings_have(protocol: str) -> None:
     found = [each for path in sorted((GOLDEN / protocol).glob("*.pcap.zst")) for each in steady(path)]
-    by_message, share = (statistics.median(figures) for figures in zip(*found, strict=True))
+    by_message, share = (statistics.median(metrics) for metrics in zip(*found, strict=True))
     assert (by_message, share) == pytest.approx(MEASURED[protocol], abs=0.05)
     kind = KAFKA["small"] if protocol == "kafka" else KINDS[protocol]
     assert kind.acks == MEASURED[protocol][0]

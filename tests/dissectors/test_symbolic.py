@@ -42,27 +42,27 @@ RECORDS = [{"count": 2}, {"count": 5}]
 
 
 def holes() -> tuple[TemplateBuilder, Integer, Integer, Text, Bytes, NestedValue]:
-    shape = TemplateBuilder(WHOLE)
-    number, wide = shape.integer(NUMBER, 7), shape.integer(WIDE, -(1 << 63))
-    text, data = shape.text(TEXT), shape.bytes(DATA)
-    nested = shape.add_nested(LIST, lambda contents, asked: [None for _ in contents], RECORDS, (number,))
+    builder = TemplateBuilder(WHOLE)
+    number, wide = builder.integer(NUMBER, 7), builder.integer(WIDE, -(1 << 63))
+    text, data = builder.text(TEXT), builder.bytes(DATA)
+    nested = builder.add_nested(LIST, lambda contents, asked: [None for _ in contents], RECORDS, (number,))
     assert type(text) is Text
     assert type(data) is Bytes
-    return shape, number, wide, text, data, nested
+    return builder, number, wide, text, data, nested
 
 
-def is_fixed(shape: TemplateBuilder, extent: Extent | Term) -> bool:
+def is_fixed(builder: TemplateBuilder, extent: Extent | Term) -> bool:
     """Whether others must have the same bytes there, and length."""
     if isinstance(extent, Term):
-        return all(shape.fixed[extent.at : extent.at + extent.size])
-    size = all(shape.fixed[extent.term.at : extent.term.at + extent.term.size])
-    return size and all(shape.fixed[extent.begin : extent.end])
+        return all(builder.fixed[extent.at : extent.at + extent.size])
+    size = all(builder.fixed[extent.term.at : extent.term.at + extent.term.size])
+    return size and all(builder.fixed[extent.begin : extent.end])
 
 
-def is_free(shape: TemplateBuilder, extent: Extent | Term) -> bool:
+def is_free(builder: TemplateBuilder, extent: Extent | Term) -> bool:
     if isinstance(extent, Term):
-        return not any(shape.fixed[extent.at : extent.at + extent.size])
-    return not any(shape.fixed[extent.begin : extent.end])
+        return not any(builder.fixed[extent.at : extent.at + extent.size])
+    return not any(builder.fixed[extent.begin : extent.end])
 
 
 Act = Callable[[Any], object]
@@ -103,10 +103,10 @@ def _matched(value: object) -> object:
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_comparison_is_noted(name: str) -> None:
     act, (noted, other, outcome) = COMPARED[name]
-    shape, number, *_ = holes()
+    builder, number, *_ = holes()
     found = act(number)
-    assert is_free(shape, NUMBER)
-    assert Condition((NUMBER,), 0, noted, other, outcome) in shape.conditions
+    assert is_free(builder, NUMBER)
+    assert Condition((NUMBER,), 0, noted, other, outcome) in builder.conditions
     assert COMPARISONS[noted](7, other) is outcome
     plainly = act(7)
     assert found is number or found == plainly or [type(each) for each in found] == [int, Integer]  # type: ignore[attr-defined]
@@ -147,9 +147,9 @@ PINNING_NUMBERS: dict[str, Act] = {
 @pytest.mark.parametrize("name", PINNING_NUMBERS)
 def test_a_number_that_is_used_is_pinned(name: str) -> None:
     act = PINNING_NUMBERS[name]
-    shape, number, *_ = holes()
+    builder, number, *_ = holes()
     assert act(number) == act(7)
-    assert is_fixed(shape, NUMBER)
+    assert is_fixed(builder, NUMBER)
 
 
 REFUSED_BY_NUMBERS: dict[str, Act] = {
@@ -212,10 +212,10 @@ def _is_int_pattern(value: object) -> bool:
 @pytest.mark.parametrize("name", UNASKED)
 def test_what_is_so_of_any_number_notes_nothing(name: str) -> None:
     act, expected = UNASKED[name]
-    shape, number, *_ = holes()
+    builder, number, *_ = holes()
     assert act(number) is expected
-    assert is_free(shape, NUMBER)
-    assert not shape.conditions
+    assert is_free(builder, NUMBER)
+    assert not builder.conditions
 
 
 PRINTED: dict[str, tuple[Act, str]] = {
@@ -231,32 +231,32 @@ PRINTED: dict[str, tuple[Act, str]] = {
 def test_printing_leaves_a_mark(name: str) -> None:
     act, expected = PRINTED[name]
     for place, extent in ((1, NUMBER), (3, TEXT)):
-        shape, *_ = found = holes()
+        builder, *_ = found = holes()
         assert act(found[place]) == expected
-        assert is_free(shape, extent)
-        assert shape.marks == [found[place]] or shape.marks[0] is found[place]
-        assert not shape.conditions
+        assert is_free(builder, extent)
+        assert builder.marks == [found[place]] or builder.marks[0] is found[place]
+        assert not builder.conditions
 
 
 def test_a_number_is_shown_as_it_is_written() -> None:
-    shape, number, *_ = holes()
+    builder, number, *_ = holes()
     assert f"{number!r}" == MARK
-    assert is_free(shape, NUMBER)
+    assert is_free(builder, NUMBER)
 
 
 def test_sums() -> None:
-    shape, number, wide, text, *_ = holes()
+    builder, number, wide, text, *_ = holes()
     total: Any = sum([number, number, 3])
     assert (total.terms, total.constant, total.value) == ((NUMBER, NUMBER), 3, 17)
     assert (1 + number).constant == 1
-    assert is_free(shape, NUMBER)
+    assert is_free(builder, NUMBER)
     assert total == 17
-    assert shape.conditions == [Condition((NUMBER, NUMBER), 3, "eq", 17, True)]
+    assert builder.conditions == [Condition((NUMBER, NUMBER), 3, "eq", 17, True)]
     other: Any = text.size + 1
     assert other.value == 4
     far: Any = wide + wide  # in columns this would wrap around
     assert far == -(1 << 64)
-    assert is_fixed(shape, WIDE)
+    assert is_fixed(builder, WIDE)
 
 
 # What makes a text, bytes, a nested value give way: how the plain value does, the hole does.
@@ -330,21 +330,21 @@ PINNING_LISTS: dict[str, Act] = {
 )
 def test_what_is_looked_into_is_pinned(place: int, extent: Extent, plain: object, acts: dict[str, Act]) -> None:
     for name, act in acts.items():
-        shape, *_ = found = holes()
+        builder, *_ = found = holes()
         assert act(found[place]) == act(plain) or act(found[place]) is found[place], name
-        assert is_fixed(shape, extent), name
+        assert is_fixed(builder, extent), name
         if extent is LIST:
-            assert is_fixed(shape, NUMBER), name  # what reading it needs to know
+            assert is_fixed(builder, NUMBER), name  # what reading it needs to know
 
 
 def test_a_length_is_settled_without_the_content() -> None:
     for place, extent in ((3, TEXT), (4, DATA)):
-        shape, *_ = found = holes()
+        builder, *_ = found = holes()
         stretch: Any = found[place]
         assert len(stretch) == 3
         assert stretch.settled
-        assert is_free(shape, extent)
-        assert all(shape.fixed[extent.term.at : extent.begin])
+        assert is_free(builder, extent)
+        assert all(builder.fixed[extent.term.at : extent.begin])
 
 
 REFUSED: dict[str, Act] = {
@@ -377,7 +377,7 @@ def test_what_only_the_content_could_tell_is_refused(name: str) -> None:
 
 
 def test_a_text_is_never_empty_or_anything_else() -> None:
-    shape, _, _, text, data, _ = holes()
+    builder, _, _, text, data, _ = holes()
     assert all(each not in (None, "", -1, 0, b"") for each in (text, data))
     assert bool(text)
     assert bool(data)
@@ -385,8 +385,8 @@ def test_a_text_is_never_empty_or_anything_else() -> None:
     assert isinstance(data, bytes)
     assert not isinstance(text, bytes)
     assert not isinstance(data, str)
-    assert is_free(shape, TEXT)
-    assert is_free(shape, DATA)
+    assert is_free(builder, TEXT)
+    assert is_free(builder, DATA)
     empty = TemplateBuilder(bytes(2))
     nothing = Extent(Term(0, 2, "h"), 0, 2, 2)
     assert (empty.text(nothing), empty.bytes(nothing)) == ("", b"")
@@ -394,43 +394,43 @@ def test_a_text_is_never_empty_or_anything_else() -> None:
 
 
 def test_a_text_with_anything_but_ascii_has_no_shape() -> None:
-    shape = TemplateBuilder(b"\0\3" + "ü!".encode())
+    builder = TemplateBuilder(b"\0\3" + "ü!".encode())
     with pytest.raises(NotTemplatable):
-        shape.text(Extent(Term(0, 2, "h"), 0, 2, 5))
+        builder.text(Extent(Term(0, 2, "h"), 0, 2, 5))
 
 
 def test_what_a_function_makes_of_holes() -> None:
-    shape, number, *_, nested = holes()
+    builder, number, *_, nested = holes()
     count = derive(lambda entries: sum(entry["count"] for entry in entries), nested)
     assert count == 7
-    assert is_free(shape, LIST)
-    assert shape.conditions[0].outcome
+    assert is_free(builder, LIST)
+    assert builder.conditions[0].outcome
     assert int(count) == 7
-    assert is_fixed(shape, LIST)
+    assert is_fixed(builder, LIST)
     assert make_text(lambda n: f"{n} bytes", number) == MARK
-    assert is_free(shape, NUMBER) or is_fixed(shape, NUMBER)
+    assert is_free(builder, NUMBER) or is_fixed(builder, NUMBER)
     assert (derive(len, "abc"), make_text(str, 5)) == (3, "5")
 
 
 def test_isinstance_of_a_list() -> None:
-    shape, *_, nested = holes()
+    builder, *_, nested = holes()
     assert isinstance(nested, list)
-    assert is_free(shape, LIST)
+    assert is_free(builder, LIST)
 
 
 def test_a_size_counts_less_than_is_written() -> None:
-    shape = TemplateBuilder(b"\4abc")
-    size = shape.encloses(Term(0, 1, "B"), 1, 1, 4)
+    builder = TemplateBuilder(b"\4abc")
+    size = builder.encloses(Term(0, 1, "B"), 1, 1, 4)
     assert (size.value, size.constant) == (3, -1)
     assert size == 3
-    assert shape.conditions == [Condition((Term(0, 1, "B"),), -1, "eq", 3, True)]
+    assert builder.conditions == [Condition((Term(0, 1, "B"),), -1, "eq", 3, True)]
 
 
 def test_the_length_of_holes_is_one() -> None:
-    shape, _, _, text, data, nested = holes()
+    builder, _, _, text, data, nested = holes()
     for each, terms in ((text, (TEXT.term,)), (data, (DATA.term,))):
         assert (length(each).terms, length(each).value) == (terms, 3)
-        assert is_free(shape, each.extent)
+        assert is_free(builder, each.extent)
     assert length(nested).value == len(RECORDS)
     assert not nested.settled
     assert (length("abc"), length(b"ab"), length([1])) == (3, 2, 1)
@@ -438,18 +438,18 @@ def test_the_length_of_holes_is_one() -> None:
 
 def test_what_is_left_is_told_by_several_numbers() -> None:
     """A rest of one byte behind a text of two; both are counted by the first number."""
-    shape = TemplateBuilder(b"\4\2abc")
+    builder = TemplateBuilder(b"\4\2abc")
     total, size = Term(0, 1, "B"), Term(1, 1, "B")
-    rest = shape.bytes(Extent(total, 1, 4, 5, (size,)))
+    rest = builder.bytes(Extent(total, 1, 4, 5, (size,)))
     assert isinstance(rest, Bytes)
     assert (rest.size.terms, rest.size.constant, rest.size.value) == ((total, size._replace(negated=True)), -1, 1)
-    assert is_below(shape.integer(size, 2), rest.size) is False
-    (condition,) = shape.conditions
+    assert is_below(builder.integer(size, 2), rest.size) is False
+    (condition,) = builder.conditions
     assert condition.terms == (size, total._replace(negated=True), size)
 
 
 def test_bytes_that_hold_bytes_say_so() -> None:
-    shape = TemplateBuilder(b"\2ab")
-    nested = shape.add_nested(Extent(Term(0, 1, "B"), 0, 1, 3), lambda contents, asked: list(contents), b"held")
+    builder = TemplateBuilder(b"\2ab")
+    nested = builder.add_nested(Extent(Term(0, 1, "B"), 0, 1, 3), lambda contents, asked: list(contents), b"held")
     assert isinstance(nested, bytes)
     assert not isinstance(nested, list)

@@ -62,20 +62,20 @@ def test_a_part_of_a_number_is_none() -> None:
 
 
 def test_asked_for_its_value_a_number_is_pinned() -> None:
-    shape = TemplateBuilder(b'"42"')
-    text, value = run(shape, 1, 3), number_within(shape, 1, 3)
+    builder = TemplateBuilder(b'"42"')
+    text, value = run(builder, 1, 3), number_within(builder, 1, 3)
     assert value > 5
-    assert not any(shape.fixed[1:3])
+    assert not any(builder.fixed[1:3])
     assert f"{text}={value}" == f"{BEGIN}0{END}={BEGIN}1{END}"
     assert value + 1 == 43
-    assert not any(shape.fixed[1:3])
+    assert not any(builder.fixed[1:3])
     assert int(value) == 42
-    assert all(shape.fixed[1:3])
+    assert all(builder.fixed[1:3])
 
 
 def text_of_several() -> tuple[TemplateBuilder, Any]:
-    shape = TemplateBuilder(TEXT)
-    return shape, join_pieces(shape, ["n", "\1", run(shape, *ABC), "\2", "m\1", run(shape, *D_E), "\2"])
+    builder = TemplateBuilder(TEXT)
+    return builder, join_pieces(builder, ["n", "\1", run(builder, *ABC), "\2", "m\1", run(builder, *D_E), "\2"])
 
 
 SAME = "n\1abc\2m\1d e\2"
@@ -83,9 +83,9 @@ SAME = "n\1abc\2m\1d e\2"
 
 @pytest.mark.parametrize("separator", ["\1", "\2", "\1\2", "\3", "\\", '"', "ü"])
 def test_where_no_run_can_be_a_text_is_split(separator: str) -> None:
-    shape, text = text_of_several()
+    builder, text = text_of_several()
     parts, (before, mark, behind) = text.split(separator), text.partition(separator)
-    assert not any(shape.fixed[slice(*ABC)])
+    assert not any(builder.fixed[slice(*ABC)])
     assert [plain(part) for part in parts] == SAME.split(separator)
     assert (plain(before), mark, plain(behind)) == SAME.partition(separator)
 
@@ -110,25 +110,25 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("case", ASKED)
 def test_whatever_else_is_asked_pins_all_of_it(case: str) -> None:
-    shape, text = text_of_several()
+    builder, text = text_of_several()
     assert ASKED[case](text) == ASKED[case](SAME)
-    assert all(shape.fixed)
+    assert all(builder.fixed)
 
 
 def test_what_pins_nothing() -> None:
-    shape, text = text_of_several()
+    builder, text = text_of_several()
     assert text
     assert (text == "", text == 5, text is None) == (False, False, False)
     assert isinstance(text, str)
     assert f"{text}" == f"n\1{BEGIN}0{END}\2m\1{BEGIN}1{END}\2"
-    assert not any(shape.fixed[slice(*ABC)])
+    assert not any(builder.fixed[slice(*ABC)])
 
 
 def test_as_simple_as_it_can_be() -> None:
-    shape = TemplateBuilder(TEXT)
-    assert join_pieces(shape, ["a", "", "b"]) == "ab"
-    assert join_pieces(shape, []) == ""
-    assert type(join_pieces(shape, ["", run(shape, *ABC)])) is Text
+    builder = TemplateBuilder(TEXT)
+    assert join_pieces(builder, ["a", "", "b"]) == "ab"
+    assert join_pieces(builder, []) == ""
+    assert type(join_pieces(builder, ["", run(builder, *ABC)])) is Text
     assert type(text_of_several()[1]) is PiecewiseText
 
 
@@ -136,13 +136,13 @@ def test_as_simple_as_it_can_be() -> None:
 def test_splitting_is_that_of_texts(parts: list[tuple[bool, str]]) -> None:
     """Runs are what has no separator and is followed by one."""
     data = "\3".join(text for _, text in parts).encode() + b"\3"
-    shape, at = TemplateBuilder(data), 0
+    builder, at = TemplateBuilder(data), 0
     pieces: list[Any] = []
     for is_open, text in parts:
         stop = at + len(text)
-        pieces += [run(shape, at, stop) if is_open and is_run(data, at, stop) else text, "\3"]
+        pieces += [run(builder, at, stop) if is_open and is_run(data, at, stop) else text, "\3"]
         at = stop + 1
-    whole: Any = join_pieces(shape, pieces)
+    whole: Any = join_pieces(builder, pieces)
     same = "".join(plain(piece) for piece in pieces)
     for separator in ("\1", "\2", "\3", "\1\2"):
         assert [plain(each) for each in whole.split(separator)] == same.split(separator)

@@ -30,9 +30,9 @@ class FakeCapture:
         self.runs = [session]
         self._health = Health()
 
-    def set(self, **figures: float) -> None:
+    def set(self, **metrics: float) -> None:
         """Other figures."""
-        self._health = replace(self._health, **figures)  # type: ignore[arg-type]
+        self._health = replace(self._health, **metrics)  # type: ignore[arg-type]
 
     def health(self) -> Health:
         return self._health

@@ -55,8 +55,8 @@ def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest
 
     async def test(found: Drive) -> None:
         await all_read(found)
-        for figures, state, there, others in STANDS:
-            made[0].set(**{"captured": 0, "dropped": 0, "backlog": 0, "lag": 0.0, **figures})
+        for metrics, state, there, others in STANDS:
+            made[0].set(**{"captured": 0, "dropped": 0, "backlog": 0, "lag": 0.0, **metrics})
             made[0].state = state  # type: ignore[assignment]
             await found.until(partial(says, found, there, others))
         made[0].stop()

@@ -114,11 +114,11 @@ def test_screens(size: tuple[int, int]) -> None:
 def test_live_screens(size: tuple[int, int]) -> None:
     made: list[FakeCapture] = []
 
-    def stands(state: CaptureState, **figures: float) -> Way:
+    def stands(state: CaptureState, **metrics: float) -> Way:
         async def way(found: Drive) -> None:
             await found.until(lambda: found.main.timeline.timeline.rows == 648)
             made[0].state = state
-            made[0].set(**figures)
+            made[0].set(**metrics)
             found.main.ingest.show_title()
             await quiet(found)
 

@@ -40,8 +40,8 @@ def choose_protocol(main: MainScreen) -> None:
         (f"port {server}", server),
     ]
     choices = [
-        Choice((("", f"{said} as {name}" if name != NONE else f"{said} not decoded"),), (where, name))
-        for said, where in wheres
+        Choice((("", f"{message} as {name}" if name != NONE else f"{message} not decoded"),), (where, name))
+        for message, where in wheres
         for name in (*registry.names(), NONE)
     ]
 
@@ -58,7 +58,7 @@ def reread(main: MainScreen) -> None:
     _reread(main, "the capture was read again")
 
 
-def _reread(main: MainScreen, said: str, *rules: tuple[DecodeAsTarget, str]) -> None:
+def _reread(main: MainScreen, message: str, *rules: tuple[DecodeAsTarget, str]) -> None:
     if main.session.packets.follows and main.ingest.is_reading:
         main.show_message("a growing capture cannot be read again: give -d when you open it", "bar-warning")
         return
@@ -77,7 +77,7 @@ def _reread(main: MainScreen, said: str, *rules: tuple[DecodeAsTarget, str]) -> 
             session, None if in_force is None else compile_filter(in_force.text, main.named)
         )
         fresh.timeline.timeline.flat = flat
-        fresh.ingest.when_read = lambda: _find_again(fresh, aim, said)
+        fresh.ingest.when_read = lambda: _find_again(fresh, aim, message)
 
 
 def describe_target(where: DecodeAsTarget) -> str:
@@ -85,7 +85,7 @@ def describe_target(where: DecodeAsTarget) -> str:
     return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
 
 
-def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -> None:
+def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, message: str) -> None:
     listed = main.timeline
     row = None if aim is None else find_row(main.session, listed.timeline.rows, *aim)
     if row is not None and listed.cursor <= 1:
@@ -93,7 +93,7 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -
             main.view.select_row(row)
         elif not listed.is_settled:
             listed.target = listed.find_place(row)  # the filter has not been asked about it yet
-    main.call_after_refresh(main.show_message, said)  # after what the selection says
+    main.call_after_refresh(main.show_message, message)  # after what the selection says
 
 
 def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:

@@ -63,7 +63,9 @@ def _view_connections(study: Study, streams: int | None) -> TableView:
     session = study.reader.session
     grouped = study.group_rows(("stream",))
     numbers = [number for (number,) in grouped.labels]
-    figures = dict(zip(numbers, zip(study.figures(grouped), study.percentile(grouped, P95), strict=True), strict=True))
+    metrics = dict(
+        zip(numbers, zip(study.measure_groups(grouped), study.percentile(grouped, P95), strict=True), strict=True)
+    )
     talks = {talk.connection: talk for talk in conversations(study.reader, study.rows)}
     place = {number: talks[name_stream(session, number)] for number in numbers}
     silent = [] if streams is None else sorted(set(range(streams)) - set(numbers))
@@ -77,7 +79,7 @@ def _view_connections(study: Study, streams: int | None) -> TableView:
         make_name_column([place[number].protocol if number in place else "-" for number in shown], "protocol", rank=1),
         *_make_amount_columns([place.get(number) for number in shown]),
         *_make_stream_columns(session, shown),
-        *_make_metric_columns([figures.get(number) for number in shown]),
+        *_make_metric_columns([metrics.get(number) for number in shown]),
     ]
     table = SortableTable(columns, [place[number].messages if number in place else 0 for number in shown])
 
@@ -118,19 +120,19 @@ def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[Tabl
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
     gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
-    figures = engine.network.find_figures(chosen)
-    trips = [None if time == UNMEASURED else time for time in figures.rtt.tolist()]
+    metrics = engine.network.find_metrics(chosen)
+    trips = [None if time == UNMEASURED else time for time in metrics.rtt.tolist()]
     found = [TableColumn("packets", packets, format_count, rank=6)]
     if any(trips):
         found.append(TableColumn("rtt", trips, format_duration, rank=7))
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
         if any(values):
             found.append(TableColumn(title, values, format_count, rank=5, style="warning"))
-    for title, times in (("lost time", figures.retransmission_time), ("closed", figures.zero_window_time)):
+    for title, times in (("lost time", metrics.retransmission_time), ("closed", metrics.zero_window_time)):
         if times.any():
             found.append(TableColumn(title, times.tolist(), format_duration, rank=5, style="warning"))
-    if (figures.resetter != UNKNOWN_SIDE).any():
-        sides = ["-" if side == UNKNOWN_SIDE else ("client", "server")[side] for side in figures.resetter.tolist()]
+    if (metrics.resetter != UNKNOWN_SIDE).any():
+        sides = ["-" if side == UNKNOWN_SIDE else ("client", "server")[side] for side in metrics.resetter.tolist()]
         found.append(TableColumn("reset by", sides, str, rank=8))
     return found
 
@@ -185,7 +187,7 @@ def _view_hosts(study: Study) -> TableView:
     hosts = [parse_address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)
-    found = study.figures(RowGroups(streams.places, numbers[streams.keys], list(known)))
+    found = study.measure_groups(RowGroups(streams.places, numbers[streams.keys], list(known)))
     groups = sorted(
         (GroupStatistics((host,), each) for host, each in zip(known, found, strict=True)), key=_count_messages
     )
@@ -203,9 +205,9 @@ def _view_hosts(study: Study) -> TableView:
         up, down = f"from_client == true and source.ip == {host}", f"from_client == false and destination.ip == {host}"
         return FilterLead(f"({up} or {down})")
 
-    table = SortableTable(columns, [group.figures.messages for group in groups])
+    table = SortableTable(columns, [group.metrics.messages for group in groups])
     return TableView(HOSTS, table, keys, lead, format_counted(len(keys), "client host"))
 
 
 def _count_messages(group: GroupStatistics) -> int:
-    return -group.figures.messages
+    return -group.metrics.messages

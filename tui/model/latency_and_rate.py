@@ -103,7 +103,7 @@ def _format_bound(nanoseconds: int) -> str:
 def make_latency_view(name: str, study: Study) -> LatencyView:
     """Makes the view of all operations that were answered, those with most answers first."""
     grouped = study.group_rows(("protocol", "operation"))
-    found, counts = study.figures(grouped), study.latencies(grouped, ROUND)
+    found, counts = study.measure_groups(grouped), study.latencies(grouped, ROUND)
     percentiles = [study.percentile(grouped, thousandths) for _, thousandths in PERCENTILES]
     condition = make_label_filters(grouped.labels)
     timed = sorted((row for row, each in enumerate(found) if each.timed), key=lambda row: -found[row].timed)
@@ -171,15 +171,15 @@ class RateScale:
         self._length = length = found.interval
         groups = found.groups
         self._begins: list[int] = [group.key[0] for group in groups]
-        sizes = [group.figures.bytes * SECOND / length for group in groups]
-        rates = [group.figures.rate or 0.0 for group in groups]
+        sizes = [group.metrics.bytes * SECOND / length for group in groups]
+        rates = [group.metrics.rate or 0.0 for group in groups]
         digits = next((digits for digits in (0, 3, 6) if length * 10**digits % SECOND == 0), 9)
         self._clocks = format_clocks([*self._begins, self._begins[-1] + length], digits)
         self._charts = (Chart("messages/s", rates, format_rate), Chart("bytes/s", sizes, _format_speed, "text"))
-        figures = make_metric_columns(groups)
+        metrics = make_metric_columns(groups)
         bytes_a_second = TableColumn("bytes/s", sizes, _format_speed, rank=6)
-        columns = [make_name_column(self._clocks[:-1], "time (UTC)"), *figures, bytes_a_second]
-        self._messages = [group.figures.messages for group in groups]
+        columns = [make_name_column(self._clocks[:-1], "time (UTC)"), *metrics, bytes_a_second]
+        self._messages = [group.metrics.messages for group in groups]
         table = SortableTable(columns, self._messages)
         intervals = f"{format_counted(len(groups), 'interval')} of {format_duration(length)}"
         note = f"{intervals}; + and - make them shorter and longer"

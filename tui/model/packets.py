@@ -60,7 +60,7 @@ class PacketLines(FoldContents):
             ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),
             self._arrow,
             ("value", f"{frame.length:,} bytes at {frame.offset:,}"),
-            *(("warning", f"  {remark}") for remark in _list_peculiarities(frame)),
+            *(("warning", f"  {texts}") for texts in _list_peculiarities(frame)),
             ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
         )
 
@@ -104,12 +104,12 @@ def _find_own_bytes(frame: CapturedFrame) -> Span | None:
 
 
 def _list_peculiarities(frame: CapturedFrame) -> list[str]:
-    remark = ["retransmission"] if frame.again else []
+    texts = ["retransmission"] if frame.again else []
     if frame.captured < frame.original:
-        remark.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
+        texts.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
     if frame.tcp is None:
-        remark.append("the last piece of a datagram, or not readable")
-    return remark
+        texts.append("the last piece of a datagram, or not readable")
+    return texts
 
 
 def _make_lost_line(lost: LostBytes) -> Line:

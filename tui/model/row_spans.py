@@ -113,10 +113,10 @@ def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) ->
     """Returns the line of a message."""
     words = look.rule[0] if look.rule else ""
     number = f"{row.number:>{columns.number}} "
-    figures = f"{look.time} " if columns.time.cells else ""
+    metrics = f"{look.time} " if columns.time.cells else ""
     if columns.stream:
-        figures += f"{row.stream:>{columns.stream}} "
-    figures += f"{ARROWS[row.role]} "
+        metrics += f"{row.stream:>{columns.stream}} "
+    metrics += f"{ARROWS[row.role]} "
     sizes = ""
     if columns.version:
         sizes = f"{'' if row.version is None else f'v{row.version}':>{columns.version}} "
@@ -124,9 +124,9 @@ def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) ->
         sizes += f"{row.length:>{columns.length}} "
     spans = [*make_signs(row, look)]
     if look.partner:
-        spans += [("partner", number), ("dim", figures)]
+        spans += [("partner", number), ("dim", metrics)]
     else:
-        spans.append(("dim", number + figures))
+        spans.append(("dim", number + metrics))
     spans.append(
         (words or choose_style(row), cut_text(safe_text(name_operation(row), OPERATION + 1), columns.operation) + " ")
     )

@@ -164,7 +164,7 @@ def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) ->
     some, silent = [], 0
     for group in groups:
         if group.key[1] is None:
-            silent += group.figures.messages
+            silent += group.metrics.messages
         else:
             some.append(group)
     views.add_view(_make_subject_view(name, word, some, silent), summarise_groups(some, 1) if some else None)
@@ -203,7 +203,7 @@ class OverviewFacts:
     def from_study(cls, study: Study) -> OverviewFacts:
         """Collects the metrics of a study."""
         rows: Ints = find_unanswered(study.reader.session, study.rows)
-        over_time = [group.figures.messages for group in study.measure_by("time").groups]
+        over_time = [group.metrics.messages for group in study.measure_by("time").groups]
         groups = study.measure_by("protocol", "operation").groups
         parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
         return cls(*parts, longest(study.reader.session, rows, OLDEST_REQUESTS))
@@ -300,14 +300,14 @@ def _make_operation_table(groups: Sequence[GroupStatistics]) -> TableView:
     labels = [(group.key[0], group.key[1]) for group in groups]
     condition = make_label_filters(labels)
     operations = [
-        operation or ("raw" if group.figures.raw == group.figures.messages else NOTHING)
+        operation or ("raw" if group.metrics.raw == group.metrics.messages else NOTHING)
         for group, (_, operation) in zip(groups, labels, strict=True)
     ]
     columns = [
         make_name_column(operations, "operation"),
         make_name_column([protocol for protocol, _ in labels], "protocol", rank=2),
     ]
-    table = SortableTable([*columns, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    table = SortableTable([*columns, *make_metric_columns(groups)], [group.metrics.messages for group in groups])
     return TableView("", table, labels, lambda row: FilterLead(condition(labels[row])))
 
 
@@ -316,5 +316,5 @@ def summarise_groups(groups: Sequence[GroupStatistics], place: int) -> str:
 
     place: of the name in a key.
     """
-    few = [f"{format_key(group.key[place])} {format_count(group.figures.messages)}" for group in groups[:4]]
+    few = [f"{format_key(group.key[place])} {format_count(group.metrics.messages)}" for group in groups[:4]]
     return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

@@ -17,8 +17,8 @@ import numpy as np
 
 from analyzer.columns.values import TimeColumn
 from analyzer.insight.statistics import GroupStatistics
-from analyzer.render.figures_text import SHOWN, format_value, select_metrics
 from analyzer.render.lines import Line
+from analyzer.render.metrics_text import SHOWN, format_value, select_metrics
 from tui.model.leads import Lead
 from tui.model.table import SortableTable, TableColumn, TableFit, TableOrder
 
@@ -238,7 +238,7 @@ def make_metric_columns(groups: Sequence[GroupStatistics]) -> list[TableColumn]:
     return [
         TableColumn(
             SHOWN[name][0],
-            [getattr(group.figures, name) for group in groups],
+            [getattr(group.metrics, name) for group in groups],
             SHOWN[name][1],
             rank=RANKS.get(name, 0),
             style=STYLES.get(name, "value"),
@@ -282,5 +282,5 @@ def make_group_view(
         make_name_column([NOTHING if key[place] is None else key[place] for key in keys], title)
         for place, title in enumerate(titles)
     ]
-    table = SortableTable([*parts, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    table = SortableTable([*parts, *make_metric_columns(groups)], [group.metrics.messages for group in groups])
     return TableView(name, table, keys, lambda row: lead(keys[row]), note)

@@ -77,7 +77,7 @@ class MainScreen(CrashGuard, Screen[None]):
         self.session, self.palette, self.saved_state = session, palette, saved_state
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
         self.resolver, self._wanted = NameResolver(session), opened.wanted
-        self.on_gone: Callable[[], object] = lambda: None
+        self.on_removed: Callable[[], object] = lambda: None
         """Called when this screen is gone."""
         self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", resolver=self.resolver)
@@ -141,8 +141,8 @@ class MainScreen(CrashGuard, Screen[None]):
         return read_detail(self.session, row, self.limits, self.resolver, session_contents)
 
     def on_unmount(self) -> None:
-        """Runs the `on_gone` callback when Textual removes the screen."""
-        self.on_gone()
+        """Runs the `on_removed` callback when Textual removes the screen."""
+        self.on_removed()
 
     def stop(self, patience: float) -> None:
         """Ends reading and decoding; waits at most `patience` seconds for each thread."""

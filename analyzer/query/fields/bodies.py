@@ -107,11 +107,11 @@ class BodyFieldReader:
                 new.add(place, FieldValues(those[each.rows], each.values))
         return rows[left]
 
-    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: FieldCollector) -> None:
+    def _read_alike(self, plan: _Plan, rows: Ints, finding_flags: int, new: FieldCollector) -> None:
         messages, get, dissector = read_contents(self._session, rows), plan.get, plan.dissector
         if any(plan.whole) or dissector is None:
             for row, message in zip(rows.tolist(), messages, strict=True):
-                new.add_row(row, self._read_whole(plan, row, message, remarks))
+                new.add_row(row, self._read_whole(plan, row, message, finding_flags))
             return
         pick = plan.pick
         for row, message in zip(rows.tolist(), messages, strict=True):
@@ -120,15 +120,17 @@ class BodyFieldReader:
                 values = defects.decode_values(dissector, message, plan.context).values
             new.add_row(row, [_NOTHING if each is None else each(values) for each in get])
 
-    def _read_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
+    def _read_whole(
+        self, plan: _Plan, row: int, message: bytes | Window, finding_flags: int
+    ) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
         body = (
             raw.make_raw_body(session, row, message)
             if dissector is None
             else defects.decode_values(dissector, message, plan.context)
         )
-        if remarks:
-            body = add_row_findings(session, row, body, decode_findings(remarks))
+        if finding_flags:
+            body = add_row_findings(session, row, body, decode_findings(finding_flags))
         info: list[Any] = []
         if any(whole in (_format_info, _format_text) for whole in plan.whole):
             if dissector is None:

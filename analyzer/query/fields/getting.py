@@ -71,8 +71,8 @@ def _resolve_alias(alias_paths: Sequence[Path], places: Sequence[Place], ids: It
     gets = [] if plain is None else [plain.get]
     gets += [partial(_get_at_place, place=place) for place in places]
     gets += [partial(_get_scoped, scope=scope, path=path) for scope, path in counted]
-    beside = [path for place in places for path in (place.path, place.tells)]
-    paths = (*(() if plain is None else plain.paths), *beside, *(path for _, path in counted))
+    discriminator = [path for place in places for path in (place.path, place.discriminator_path)]
+    paths = (*(() if plain is None else plain.paths), *discriminator, *(path for _, path in counted))
     return Getter(partial(_get_all, gets=gets), paths, is_plain=False)
 
 
@@ -101,6 +101,6 @@ def _get_at_place(values: Mapping[str, Any], place: Place) -> Sequence[Any]:
     return [
         leaf
         for struct in structs
-        if isinstance(struct, Mapping) and struct.get(place.beside) == place.number
+        if isinstance(struct, Mapping) and struct.get(place.discriminator) == place.number
         for leaf in find_leaves(struct, (name,))
     ]

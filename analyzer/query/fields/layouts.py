@@ -14,7 +14,7 @@ from dissectors.wire.times import timestamp
 DEEPEST = 24
 """Steps of a path: more than any layout has, few enough for a hostile one."""
 
-_ASKING = frozenset(Role) - {Role.RESPONSE}
+_REQUEST_ROLES = frozenset(Role) - {Role.RESPONSE}
 """Roles of messages that have the body of a request: a oneway message has, too."""
 
 _LARGE = frozenset({FieldKind.BYTES, FieldKind.ANY, FieldKind.STRUCT})
@@ -89,7 +89,7 @@ def find_roles(roles: Iterable[Role | None]) -> frozenset[Role] | None:
     """Returns the roles of messages that have one of several layouts; None if all roles have one."""
     every_role: frozenset[Role] = frozenset()
     for role in roles:
-        every_role |= frozenset(Role) if role is None else {role} if role is Role.RESPONSE else _ASKING
+        every_role |= frozenset(Role) if role is None else {role} if role is Role.RESPONSE else _REQUEST_ROLES
     return None if every_role == frozenset(Role) else every_role
 
 

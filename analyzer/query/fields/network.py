@@ -27,22 +27,22 @@ _EVENTS: Mapping[str, tuple[NetworkEventKind, bool]] = {
 """The events that a figure counts, or sums the cost of."""
 
 
-def read_round_trips(figure: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
-    """Returns a reader of a time of NetworkFigures."""
+def read_round_trips(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
+    """Returns a reader of a time of NetworkMetrics."""
 
     def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
-        times = _take_figures(reader, rows, figure)
+        times = _take_metrics(reader, rows, metric)
         return (NumberColumn(times, times == UNMEASURED),)
 
     return read_column
 
 
-def read_events(figure: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
-    """Returns a reader of what NetworkFigures counts; rows have no value where it is 0."""
+def read_events(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
+    """Returns a reader of what NetworkMetrics counts; rows have no value where it is 0."""
 
     def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
         counts = (
-            _add_events(reader, rows, *_EVENTS[figure]) if reader.streaming else _take_figures(reader, rows, figure)
+            _add_events(reader, rows, *_EVENTS[metric]) if reader.streaming else _take_metrics(reader, rows, metric)
         )
         return (NumberColumn(counts, counts == 0),)
 
@@ -51,15 +51,15 @@ def read_events(figure: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
 
 def read_resetters(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
     """Which side reset the connection."""
-    sides = _take_figures(reader, rows, "resetter")
+    sides = _take_metrics(reader, rows, "resetter")
     if reader.streaming:
         sides = np.where(_add_events(reader, rows, NetworkEventKind.RESET, False) > 0, sides, -1)
     return (ChoiceColumn(_SIDES, sides),)
 
 
-def _take_figures(reader: RowReader, rows: Ints, figure: str) -> Array:
+def _take_metrics(reader: RowReader, rows: Ints, metric: str) -> Array:
     streams, places = distinct(reader.take_cells("stream", rows))
-    found: Array = getattr(reader.session.engine.network.find_figures(streams.astype(np.int64)), figure)
+    found: Array = getattr(reader.session.engine.network.find_metrics(streams.astype(np.int64)), metric)
     return found[places]
 
 

@@ -43,24 +43,24 @@ class SessionState:
     """Partitions in the order in which they were added."""
 
     def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
-        self._held: dict[Partition, None] = {}
+        self._partitions: dict[Partition, None] = {}
         self._topics: Counter[str] = Counter()
         self._numbers: Counter[int] = Counter()
-        self._asked: SessionTopics | None = None
+        self._requested: SessionTopics | None = None
         self._unanswered: deque[tuple[int, SessionChange]] = deque(maxlen=MOST_UNANSWERED)
         self._add(partitions_before)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """All partitions that the fetch session has."""
-        return tuple(self._held)
+        return tuple(self._partitions)
 
     @property
-    def asked(self) -> SessionTopics:
+    def requested(self) -> SessionTopics:
         """The topics and partitions that a request of this session reads; the same object until they change."""
-        if self._asked is None:
-            self._asked = SessionTopics(tuple(self._topics), tuple(self._numbers))
-        return self._asked
+        if self._requested is None:
+            self._requested = SessionTopics(tuple(self._topics), tuple(self._numbers))
+        return self._requested
 
     @property
     def unanswered(self) -> list[int]:
@@ -93,16 +93,16 @@ class SessionState:
         """Adds partitions; those that were not there."""
         new: dict[Partition, None] = {}
         for each in partitions:
-            if each not in self._held and len(self._held) < MOST:
-                self._held[each] = new[each] = None
+            if each not in self._partitions and len(self._partitions) < MOST:
+                self._partitions[each] = new[each] = None
                 self._count(each, 1)
         return new
 
     def _remove(self, partitions: Iterable[Partition]) -> list[Partition]:
         """Removes partitions; those that were there."""
-        removed_partitions = [each for each in dict.fromkeys(partitions) if each in self._held]
+        removed_partitions = [each for each in dict.fromkeys(partitions) if each in self._partitions]
         for each in removed_partitions:
-            del self._held[each]
+            del self._partitions[each]
             self._count(each, -1)
         return removed_partitions
 
@@ -116,31 +116,31 @@ class SessionState:
         if not self._numbers[number]:
             del self._numbers[number]
         if before != (len(self._topics), len(self._numbers)):
-            self._asked = None
+            self._requested = None
 
 
 @dataclass(slots=True)
 class RequestHistory:
     """The requests of one operation on one connection that use sessions.
 
-    openings: requests that may have opened a session which was not used yet. rows, asked: the history; from each of
+    openings: requests that may have opened a session which was not used yet. rows, topics: the history; from each of
     these rows (rising) on requests ask for that.
     """
 
     sessions: dict[Key, SessionState] = field(default_factory=dict)
     openings: deque[tuple[int, Key]] = field(default_factory=partial(deque, maxlen=MOST_OPENINGS))
     rows: list[int] = field(default_factory=list)
-    asked: list[SessionTopics] = field(default_factory=list)
+    topics: list[SessionTopics] = field(default_factory=list)
 
     def find_topics(self, row: int) -> SessionTopics:
         """Returns what the request in a row reads because of its session."""
         place = bisect_right(self.rows, row) - 1
-        return self.asked[place] if place >= 0 else NOTHING
+        return self.topics[place] if place >= 0 else NOTHING
 
     def forget_before(self, before: int) -> None:
         """Drops what no row from `before` on needs."""
         evicted = max(bisect_right(self.rows, before) - 1, 0)
-        del self.rows[:evicted], self.asked[:evicted]
+        del self.rows[:evicted], self.topics[:evicted]
 
     def renumber(self, number: Callable[[int], int]) -> None:
         """Rows have other numbers from now on."""

@@ -140,7 +140,7 @@ class SessionFollower:
             if use.epoch == 0:
                 following.openings.append((use.row, use.key))
             is_bare = use.epoch < 0 and not use.named  # it only closes the session, and is about what that held
-            self._note_topics(following, use.row, session.asked if session is not None and is_bare else NOTHING)
+            self._note_topics(following, use.row, session.requested if session is not None and is_bare else NOTHING)
             return
         if use.key not in following.sessions:
             while len(following.sessions) >= MOST_SESSIONS:
@@ -149,7 +149,7 @@ class SessionFollower:
         self._settle(session, kind, use.row)
         if use.change is not None:
             session.apply(use.row, use.change)
-        self._note_topics(following, use.row, session.asked)
+        self._note_topics(following, use.row, session.requested)
 
     def _settle(self, session: SessionState, kind: SessionKind, before: int) -> None:
         """Looks for the answers to what a session's requests changed."""
@@ -178,20 +178,20 @@ class SessionFollower:
             return None
         return read_fields(read_undecoded(self._session, np.array([answer]))[0], kind.answered)
 
-    def _note_topics(self, following: RequestHistory, row: int, asked: SessionTopics) -> None:
-        last = following.asked[-1] if following.asked else NOTHING
-        if asked is last or asked == last:
+    def _note_topics(self, following: RequestHistory, row: int, topics: SessionTopics) -> None:
+        last = following.topics[-1] if following.topics else NOTHING
+        if topics is last or topics == last:
             return
-        known = self._known.get(asked)
+        known = self._known.get(topics)
         if known is None:
-            known = asked if self._remembered < MOST_REMEMBERED and asked != NOTHING else NOTHING
+            known = topics if self._remembered < MOST_REMEMBERED and topics != NOTHING else NOTHING
             self._keep_topics(known)
         following.rows.append(row)
-        following.asked.append(known)
+        following.topics.append(known)
 
-    def _keep_topics(self, asked: SessionTopics) -> None:
-        self._known[asked] = asked
-        self._remembered += len(asked.topics) + len(asked.partitions)
+    def _keep_topics(self, topics: SessionTopics) -> None:
+        self._known[topics] = topics
+        self._remembered += len(topics.topics) + len(topics.partitions)
 
     # ---- leaving, and going on elsewhere
 
@@ -205,9 +205,9 @@ class SessionFollower:
             self._known, self._remembered = {}, 0
             for following in self._following.values():
                 following.forget_before(before)
-                for asked in following.asked:
-                    if asked not in self._known:
-                        self._keep_topics(asked)
+                for topics in following.topics:
+                    if topics not in self._known:
+                        self._keep_topics(topics)
 
     def list_openings(self, stream: int) -> list[int]:
         """Returns the rows of requests that may have opened a session which is used later."""

@@ -139,7 +139,7 @@ def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> t
         return rows, texts
     good[rows[[text is None for text in texts]]] = False
     still = good[rows]
-    return rows[still], [text for text, is_kept in zip(texts, still.tolist(), strict=True) if is_kept]
+    return rows[still], [text for text, is_good in zip(texts, still.tolist(), strict=True) if is_good]
 
 
 class _DecodedFields(dict[bytes, Any]):

@@ -267,8 +267,8 @@ class _Checker:
     def _require_possible(self, field: FieldPath, literal: Literal) -> None:
         """Refuses a value that the field can never have."""
         name = self._comparison.operator
-        asks_equal = name in ("in", "not_in") or (name is not None and OPERATORS[name].compares in ("eq", "ne"))
-        among = list_possible_values(field) if asks_equal and isinstance(field.origin, RowKey) else ()
+        tests_equality = name in ("in", "not_in") or (name is not None and OPERATORS[name].compares in ("eq", "ne"))
+        among = list_possible_values(field) if tests_equality and isinstance(field.origin, RowKey) else ()
         text, known = literal.text, set(among)
         if field.origin in _ANY_CASE:
             text, known = text.lower(), {each.lower() for each in among}

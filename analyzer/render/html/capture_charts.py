@@ -21,14 +21,14 @@ def list_charts(incident: Incident) -> Iterator[Html]:
     if not groups:
         return
     axis = [f"{times[0]} UTC", f"each bar is {format_duration(interval)}", times[-1]]
-    rates = [group.figures.messages * SECOND / interval for group in groups]
+    rates = [group.metrics.messages * SECOND / interval for group in groups]
     titles = [f"{time}: {format_rate(rate)} messages/s" for time, rate in zip(times, rates, strict=True)]
     yield make_figure("Messages a second", draw_bars(rates, titles, "rate"), f"at most {format_rate(max(rates))}", axis)
-    errors = [group.figures.errors or 0 for group in groups]
+    errors = [group.metrics.errors or 0 for group in groups]
     if any(errors):
         titles = [f"{time}: {format_counted(count, 'error')}" for time, count in zip(times, errors, strict=True)]
         yield make_figure("Errors", draw_bars(errors, titles, "errors"), f"at most {max(errors):,}", axis)
-    late = [group.figures.p99_ns for group in groups]
+    late = [group.metrics.p99_ns for group in groups]
     if known := [each for each in late if each is not None]:
         titles = [f"{time}: p99 {format_duration(each)}" for time, each in zip(times, late, strict=True)]
         yield make_figure(

@@ -24,14 +24,14 @@ class Html(str):
 
 def make_element(name: str, /, *children: str, **attributes: str | int | float | None) -> Html:
     """Makes an element; attributes without a value are left out. `class_` stands for `class`."""
-    given = "".join(
+    formatted = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in VOID:
-        return Html(f"<{name}{given}/>")
-    return Html(f"<{name}{given}>{join_parts(children)}</{name}>")
+        return Html(f"<{name}{formatted}/>")
+    return Html(f"<{name}{formatted}>{join_parts(children)}</{name}>")
 
 
 def join_parts(parts: Iterable[str], between: str = "") -> Html:

@@ -49,12 +49,12 @@ class MessageLinks:
 def make_messages(session: Session, rows: Sequence[int]) -> tuple[list[Html], list[int]]:
     """Messages as folded trees, as many as there is room for, and the rows that they are."""
     reader, namer = RowReader(session), TopicNamer(session)
-    found, room = list[Html](), LARGEST
+    found, remaining = list[Html](), LARGEST
     for row in rows:
         (cells,) = reader.read_objects(ROW_KEYS, np.array([row]), namer.fill_in_names)
         message = _make_message(session, row, cells)
-        room -= len(message)
-        if room < 0:
+        remaining -= len(message)
+        if remaining < 0:
             break
         found.append(message)
     return found, list(rows[: len(found)])

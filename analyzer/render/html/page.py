@@ -116,14 +116,14 @@ def _list_operations(incident: Incident) -> Iterator[Html]:
         [
             group.key[0],
             group.key[1] or "",
-            f"{figures.messages:,}",
-            format_size(figures.bytes),
-            format_count(figures.unanswered),
-            format_count(figures.errors),
-            *map(format_duration, (figures.p50_ns, figures.p99_ns, figures.max_ns)),
+            f"{metrics.messages:,}",
+            format_size(metrics.bytes),
+            format_count(metrics.unanswered),
+            format_count(metrics.errors),
+            *map(format_duration, (metrics.p50_ns, metrics.p99_ns, metrics.max_ns)),
         ]
         for group in incident.operations[:OPERATIONS]
-        for figures in [group.figures]
+        for metrics in [group.metrics]
     ]
     if rows:
         yield make_table(head, rows, frozenset(range(2, 9)))

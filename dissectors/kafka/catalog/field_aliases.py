@@ -86,9 +86,9 @@ def places(name: str, number: int, context: Context) -> tuple[Place, ...]:
 @lru_cache(maxsize=1024)
 def _places(name: str, number: int, key: int, version: int, response: bool) -> tuple[Place, ...]:
     found = (
-        Place(path, beside, int(wanted))
+        Place(path, discriminator, int(wanted))
         for each in table(name)["rows"][number]["where"]
-        for tail, kind, beside, wanted in [each.replace("=", " ").split()]
+        for tail, kind, discriminator, wanted in [each.replace("=", " ").split()]
         for layout, known in _list_known_layouts(key, version, response)
         for path, field in _leaves(layout.fields, known, ())
         if _ends_so(path, field, layout.name, tail, kind)

@@ -47,14 +47,14 @@ def with_early(schema: Schema) -> Iterator[Schema]:
             yield Schema.parse(schema.name, row, KAFKA)
 
 
-def members(schema: Schema, kept: Callable[[Member], Member] = lambda member: member) -> list[Member]:
-    """The members of a schema in all its layouts. kept: makes a member of one that holds no structure."""
+def members(schema: Schema, map_member: Callable[[Member], Member] = lambda member: member) -> list[Member]:
+    """The members of a schema in all its layouts. map_member: makes a member of one that holds no structure."""
 
     def refine(member: Member, path: Path) -> Member:
-        held = _list_held_structures().get((schema.name, path))
-        if held is None:
-            return kept(member)
-        return holding(member, partial(_merge_held, held), any(form == _JSON for form, _ in held))
+        structures = _list_nested_structures().get((schema.name, path))
+        if structures is None:
+            return map_member(member)
+        return holding(member, partial(_merge_nested, structures), any(form == _JSON for form, _ in structures))
 
     return merge_members(*(of_schema(each, refine) for each in with_early(schema)))
 
@@ -63,13 +63,13 @@ def structures_at(name: str, path: Path) -> Iterator[Schema]:
     """The schemas of what a bytes field may hold, by message or structure and path; JSON and metrics have none."""
     return (
         group_schema(holds)
-        for form, holds in _list_held_structures().get((name, path), ())
+        for form, holds in _list_nested_structures().get((name, path), ())
         if _FORMS[form] in _BY_SCHEMA
     )
 
 
 @cache
-def _list_held_structures() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
+def _list_nested_structures() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
     """Form and name of the structures that a bytes field may hold, by message and path."""
     found: dict[tuple[str, Path], list[tuple[str, str]]] = {}
     for row in table("quirks")["embedded"]:
@@ -78,8 +78,8 @@ def _list_held_structures() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
     return found
 
 
-def _merge_held(held: Sequence[tuple[str, str]]) -> list[Member]:
-    return merge_members(*(_FORMS[form](name) for form, name in held))
+def _merge_nested(structures: Sequence[tuple[str, str]]) -> list[Member]:
+    return merge_members(*(_FORMS[form](name) for form, name in structures))
 
 
 def _make_structure_members(name: str) -> list[Member]:

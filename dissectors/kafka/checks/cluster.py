@@ -62,11 +62,11 @@ class LeaderChanges(Check):
                     longest = max(longest, change[2])
                     moved.setdefault(change[:2], []).append(f"{name}[{index}]")
         for (old, new), partitions in moved.items():
-            self.report(old, new, partitions, longest, gone=bool(brokers) and old not in brokers)
+            self.report(old, new, partitions, longest, has_left=bool(brokers) and old not in brokers)
 
-    def lead(self, event: MessageEvent, key: _Partition, told: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    def lead(self, event: MessageEvent, key: _Partition, partition: Mapping[str, Any]) -> tuple[int, int, int] | None:
         """Notes a partition's leader; the old leader, the new one and ns without any, if that is a change."""
-        leader, epoch = number(told, "leaderId", _NOBODY), number(told, "leaderEpoch", -1)
+        leader, epoch = number(partition, "leaderId", _NOBODY), number(partition, "leaderEpoch", -1)
         known = self.leaders.get(key)
         if known is None:
             if leader != _NOBODY:
@@ -81,14 +81,14 @@ class LeaderChanges(Check):
         known.broker, known.epoch = leader, epoch
         return None if leader == old else (old, leader, event.time - since if since is not None else 0)
 
-    def report(self, old: int, new: int, partitions: list[str], longest: int, *, gone: bool) -> None:
+    def report(self, old: int, new: int, partitions: list[str], longest: int, *, has_left: bool) -> None:
         """Reports the partitions that moved from one broker to another."""
         shown = ", ".join(partitions[:_SHOWN])
         more = f" and {len(partitions) - _SHOWN:,} more" if len(partitions) > _SHOWN else ""
-        lost = ", which is not among the brokers any more" if gone else ""
+        lost = ", which is not among the brokers any more" if has_left else ""
         without = f"; clients saw no leader for {lasting(longest)}" if longest else ""
         sentence = f"broker {new} leads {shown}{more} in place of broker {old}{lost}{without}"
-        tell = self.warn if gone or longest else self.note
+        tell = self.warn if has_left or longest else self.note
         tell("leader-changed", sentence, f"broker {old}")
 
     on = subscribe_to(
@@ -157,17 +157,17 @@ class MissingTopics(Check):
     """Finds clients that ask for a topic again and again that is not there."""
 
     def _begin(self) -> None:
-        self.asked: WindowTable[tuple[int, str], Repeats] = WindowTable(Repeats, _WINDOW)
+        self.missing_topics: WindowTable[tuple[int, str], Repeats] = WindowTable(Repeats, _WINDOW)
 
     def receive_metadata(self, event: MessageEvent) -> None:
         """Counts the topics that an answer does not know."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic)
             if name and read_error(topic) == "UNKNOWN_TOPIC_OR_PARTITION":
-                window = self.asked.find_at((event.stream, name), event.time)
+                window = self.missing_topics.find_at((event.stream, name), event.time)
                 if window.add(_TIMES):
-                    asked = f"{window.count:,} times within {lasting(event.time - window.begun)}"
-                    sentence = f"{asked} a client asked for topic {name}, which is not there"
+                    how_often = f"{window.count:,} times within {lasting(event.time - window.begun)}"
+                    sentence = f"{how_often} a client asked for topic {name}, which is not there"
                     self.warn("topic-missing", sentence, f"topic {name}")
 
     on = subscribe_to("Metadata", ANSWERS, receive_metadata, ("topics", "errorCode"), *_TOPIC)

@@ -148,11 +148,11 @@ class SequenceCheck(Check):
             known = self.written[key] = _Written(key, epoch, first, first, source)
         self.written.renew(key)
         whole = source == known.source and self.latest.get(what) == event.server
-        said = _compare_sequence(known, epoch, first, count, whole)
+        finding = _compare_sequence(known, epoch, first, count, whole)
         known.source = source
         self.latest[what] = event.server
-        if said is not None:
-            severity, code, text = said
+        if finding is not None:
+            severity, code, text = finding
             who = _format_producer(event, producer)
             self.emit(Finding(severity, code, f"{each.place(event)}: {who}, epoch {epoch}, {text}"))
 
@@ -168,12 +168,12 @@ def _compare_sequence(
     """What is wrong with a batch behind those that are known, which it joins. whole: none can have come in between."""
     if epoch < known.epoch:
         return Severity.WARNING, "fenced-producer", f"writes behind epoch {known.epoch}: it is fenced off"
-    said = None
+    finding = None
     if epoch > known.epoch:
         known.epoch = epoch
         known.begin(first)
         if first and whole:
-            said = f"begins with sequence {first}, and an epoch begins with 0"
+            finding = f"begins with sequence {first}, and an epoch begins with 0"
     elif (first, count) in known.last:
         return Severity.NOTE, "duplicate-sequence", f"sends sequence {first} again: a retry"
     elif first != known.following:
@@ -183,14 +183,14 @@ def _compare_sequence(
             known.following = (first + count) % _NUMBERS
             return Severity.NOTE, "duplicate-sequence", f"sends sequence {first} again, in a smaller batch"
         if ahead < _NUMBERS // 2:
-            said = f"skips {ahead} records: sequence {first} where {known.following} is next" if whole else None
+            finding = f"skips {ahead} records: sequence {first} where {known.following} is next" if whole else None
         elif _NUMBERS - ahead <= (known.following - known.began) % _NUMBERS:
             back = f"goes back {_NUMBERS - ahead} records"
-            said = f"{back}: sequence {first} where {known.following} is next"
+            finding = f"{back}: sequence {first} where {known.following} is next"
         known.begin(first)
     known.following = (first + count) % _NUMBERS
     known.last.append((first, count))
-    return None if said is None else (Severity.WARNING, "out-of-order-sequence", said)
+    return None if finding is None else (Severity.WARNING, "out-of-order-sequence", finding)
 
 
 def _format_producer(event: MessageEvent, producer: int) -> str:

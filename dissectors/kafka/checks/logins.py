@@ -26,12 +26,12 @@ class UnansweredLogins(Check):
 
     def receive_handshake(self, event: MessageEvent) -> None:
         """Notes that a login begins, with SaslHandshake."""
-        self.mechanisms[event.stream] = text(event.values, "mechanism") or "SASL"
+        self.mechanisms[event.stream] = text(event.values, "mechanism") or ""
 
     def receive_token(self, event: MessageEvent) -> None:
         """Notes that a token of the client waits for an answer."""
         if event.from_client:
-            self.waiting[event.stream] = self.mechanisms.get(event.stream) or "SASL"
+            self.waiting[event.stream] = self.mechanisms.get(event.stream) or ""
         else:
             self.waiting.pop(event.stream)
 
@@ -40,10 +40,11 @@ class UnansweredLogins(Check):
         mechanism = self.waiting.pop(end.stream)
         if mechanism is not None and not end.by_client:
             sentence = (
-                f"the broker closed the connection without answering a login by SASL {mechanism}: the credentials are "
-                "probably wrong"
+                f"the broker closed the connection without answering a login by SASL{mechanism and f' {mechanism}'}: "
+                "the credentials are probably wrong"
             )
-            self.emit(Finding(Severity.ERROR, "access-refused", sentence, subject=f"mechanism {mechanism}"))
+            subject = mechanism and f"mechanism {mechanism}"
+            self.emit(Finding(Severity.ERROR, "access-refused", sentence, subject=subject))
 
     on = subscribe_to("SaslHandshake", REQUESTS, receive_handshake, "mechanism") | subscribe(
         [(KAFKA, None, Role.RAW)], receive_token

@@ -179,16 +179,16 @@ class ColumnScales:
 
     def _weigh(self, wanted: Pieces, rows: Column, at: Column) -> Taken:
         """See Scales.weigh."""
-        kept, total = np.arange(len(rows)), np.zeros(len(rows))
+        fitting, total = np.arange(len(rows)), np.zeros(len(rows))
         for piece in wanted:
-            some, price, at = self.take(piece, rows[kept], at)
-            kept, total = kept[some], total[some] + price
-            if not len(kept):
+            some, price, at = self.take(piece, rows[fitting], at)
+            fitting, total = fitting[some], total[some] + price
+            if not len(fitting):
                 break
-        return kept, total, at
+        return fitting, total, at
 
     def _take_alone(self, rows: Column, at: Column, take: Callable[[Scales, int], tuple[float, int]]) -> Taken:
-        kept, prices, stops = [], [], []
+        fitting, prices, stops = [], [], []
         for place, (row, begin, offset) in enumerate(
             zip(rows.tolist(), self._begin[rows].tolist(), at.tolist(), strict=True)
         ):
@@ -199,10 +199,10 @@ class ColumnScales:
                 continue
             finally:
                 self._left[row] = scales.left
-            kept.append(place)
+            fitting.append(place)
             prices.append(price)
             stops.append(stop + begin)
-        return np.array(kept, np.int64), np.array(prices, np.float64), np.array(stops, np.int64)
+        return np.array(fitting, np.int64), np.array(prices, np.float64), np.array(stops, np.int64)
 
     def _read_fixed(self, code: str, at: Column) -> Column:
         """Returns the numbers that stand at offsets, as they are packed by this code of struct."""
@@ -275,21 +275,21 @@ class ColumnScales:
         fits, done = np.ones(len(some), bool), 0
         going = np.flatnonzero(count > 0)
         while len(going) >= FEW:
-            kept, more, stop = self._weigh(element, rows[going], at[going])
-            if len(kept) < len(going):
-                fits[np.delete(going, kept)] = False
-            going = going[kept]
+            fitting, more, stop = self._weigh(element, rows[going], at[going])
+            if len(fitting) < len(going):
+                fits[np.delete(going, fitting)] = False
+            going = going[fitting]
             price[going] += more
             at[going] = stop
             done += 1
             going = going[count[going] > done]
         for place in going.tolist():
             rest = partial(_weigh_rest, element, int(count[place]) - done, float(price[place]))
-            kept, more, stop = self._take_alone(rows[[place]], at[[place]], rest)
-            fits[place] = len(kept) > 0
-            price[place : place + len(kept)], at[place : place + len(kept)] = more, stop
-        kept = np.flatnonzero(fits)
-        return some[kept], price[kept], at[kept]
+            fitting, more, stop = self._take_alone(rows[[place]], at[[place]], rest)
+            fits[place] = len(fitting) > 0
+            price[place : place + len(fitting)], at[place : place + len(fitting)] = more, stop
+        fitting = np.flatnonzero(fits)
+        return some[fitting], price[fitting], at[fitting]
 
     def _take_optional(self, detail: tuple[tuple[str, int] | None, Pieces], rows: Column, at: Column) -> Taken:
         form, inside = detail
@@ -299,12 +299,12 @@ class ColumnScales:
         price = np.full(len(some), 2.0)
         fits = present < 0
         there = np.flatnonzero(~fits)
-        kept, more, stop = self._weigh(inside, rows[some[there]], at[there])
-        there = there[kept]
+        fitting, more, stop = self._weigh(inside, rows[some[there]], at[there])
+        there = there[fitting]
         fits[there], at[there] = True, stop
         price[there] = more + _PRICES[_count_bits(present[there])]
-        kept = np.flatnonzero(fits)
-        return some[kept], price[kept], at[kept]
+        fitting = np.flatnonzero(fits)
+        return some[fitting], price[fitting], at[fitting]
 
     def _take_tags(self, piece: Piece, rows: Column, at: Column) -> Taken:
         """Of messages with a tag that the layout knows each goes on alone; they are few."""
@@ -317,14 +317,14 @@ class ColumnScales:
         members = [tag for tag, _ in piece[1]]
         going = np.flatnonzero(count > 0)
         while len(going) >= FEW:
-            kept, tag, offset = self._read_length(("", 0), rows[some[going]], at[going])
+            fitting, tag, offset = self._read_length(("", 0), rows[some[going]], at[going])
             fits[going] = False
-            going = going[kept]
+            going = going[fitting]
             known = np.isin(tag, members)
             alone[going[known]] = True
-            kept, size, offset = self._read_length(("", 0), rows[some[going[~known]]], offset[~known])
-            inside = size <= end[some[going[~known][kept]]] - offset
-            going = going[~known][kept][inside]
+            fitting, size, offset = self._read_length(("", 0), rows[some[going[~known]]], offset[~known])
+            inside = size <= end[some[going[~known][fitting]]] - offset
+            going = going[~known][fitting][inside]
             size, offset = size[inside], offset[inside]
             fits[going] = True
             price[going] = price[going] + TAG_UNKNOWN + BYTE * size
@@ -335,14 +335,14 @@ class ColumnScales:
         fits |= alone
         left = np.flatnonzero(alone)
         self._left[rows[some[left]]] += 1  # take() has counted this piece, and so does Scales.one
-        kept, more, stop = self._take_alone(
+        fitting, more, stop = self._take_alone(
             rows[some[left]], begin[some[left]], lambda scales, place: scales.one(piece, place)
         )
         fits[left] = False
-        fits[left[kept]] = True
-        price[left[kept]], at[left[kept]] = more, stop
-        kept = np.flatnonzero(fits)
-        return some[kept], price[kept], at[kept]
+        fits[left[fitting]] = True
+        price[left[fitting]], at[left[fitting]] = more, stop
+        fitting = np.flatnonzero(fits)
+        return some[fitting], price[fitting], at[fitting]
 
 
 def _weigh_rest(element: Pieces, count: int, price: float, scales: Scales, at: int) -> tuple[float, int]:

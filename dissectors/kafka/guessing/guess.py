@@ -40,7 +40,7 @@ NOTED = 0.01
 _SURPRISE = 16.0
 """Bits a layout may need more than bytes without any layout would, and still be believed."""
 
-_TELLING = 3
+_FEWEST_BYTES = 3
 """Bytes neither 0 nor 255 in a body from which anything is to be told: emptiness looks alike everywhere."""
 
 _SHORT = 12
@@ -217,9 +217,9 @@ def decide(message: bytes, found: Sequence[Candidate]) -> Guess | None:
     if not found:
         return None
     body = message[BODY:]
-    bare, short = len(body.translate(None, b"\0\xff")) < _TELLING, len(body) < _SHORT
+    bare, short = len(body.translate(None, b"\0\xff")) < _FEWEST_BYTES, len(body) < _SHORT
     verdict = _judge(tuple(found), bare, short)
-    secret = [_tells_secret(message, each) for each in verdict.likely] if verdict.may_tell_secret else [False]
+    secret = [_may_hide_secret(message, each) for each in verdict.likely] if verdict.may_tell_secret else [False]
     if verdict.guess is None or (any(secret) and not secret[0]):
         return Guess(_make_undecided_finding(verdict.likely), secret=any(secret))
     return verdict.guess
@@ -280,7 +280,7 @@ def _shares(found: Sequence[Candidate]) -> list[float]:
     return [each / total for each in odds]
 
 
-def _tells_secret(message: bytes, candidate: Candidate) -> bool:
+def _may_hide_secret(message: bytes, candidate: Candidate) -> bool:
     """Whether this reading shows a secret."""
     if not _has_secrets(candidate.key, candidate.version):
         return False

@@ -116,7 +116,7 @@ def layout_data(layout: GuideLayout) -> dict[str, Any]:
     }
 
 
-_SAID = {
+_PHRASES = {
     "error": "error code",
     "api": "API key",
     "timestamp": "milliseconds since 1970",
@@ -149,4 +149,4 @@ def _right(entries: Sequence[LayoutEntry], flexible: bool) -> str:
 
 
 def _enum(name: str) -> str:
-    return enum_text(name, _SAID, table("enums").get(name, {}))
+    return enum_text(name, _PHRASES, table("enums").get(name, {}))

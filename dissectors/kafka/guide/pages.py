@@ -118,11 +118,10 @@ def _format_removed(versions: Versions, current: Versions, unstable: Sequence[in
     if current == NONE or current.low > current.high:
         return "; none since Kafka 4.0, which has no ZooKeeper mode"
     if current.low > versions.low:
-        gone = format_versions(Versions(versions.low, current.low - 1))
+        removed = format_versions(Versions(versions.low, current.low - 1))
         why = "" if versions.low in unstable else " (KIP-896)"
-        return (
-            f"; the newest release takes {format_versions(current)}, {gone} {'are' if '-' in gone else 'is'} gone{why}"
-        )
+        verb = "are" if "-" in removed else "is"
+        return f"; the newest release takes {format_versions(current)}, {removed} {verb} gone{why}"
     return ""
 
 

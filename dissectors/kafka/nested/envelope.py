@@ -44,7 +44,7 @@ _NAMES = {
 class EnvelopedMessage:
     """A message within a bytes field, a NestedDecoder: the steps of its header, and below `fields` its body.
 
-    asked: of a response what its request says of both, the code and the version.
+    request_fields: of a response what its request says of both, the code and the version.
     """
 
     name: str
@@ -53,14 +53,14 @@ class EnvelopedMessage:
     key: int
     response: bool
     hints: Mapping[str, str]
-    asked: tuple[tuple[FieldSpec, int], ...] = ()
+    request_fields: tuple[tuple[FieldSpec, int], ...] = ()
     inflates: bool = True
 
     def values(self, data: bytes) -> dict[str, Any] | None:
         """Returns the header and the body as values; None unless they take all bytes."""
         try:
             head, at = values_decoder(self.head)(data, 0, Budget())
-            values: dict[str, Any] = {**{spec.name: value for spec, value in self.asked}, **head}
+            values: dict[str, Any] = {**{spec.name: value for spec, value in self.request_fields}, **head}
             values[_FIELDS.name], at = self._decode()(data, at, Budget())
         except FAILURES:
             return None
@@ -73,7 +73,7 @@ class EnvelopedMessage:
         """Adds the header and the body as nodes."""
         from dissectors.kafka.nested.fields import unfold_bytes  # it unfolds envelopes, too
 
-        for spec, value in self.asked:
+        for spec, value in self.request_fields:
             reader.leaf(spec, value, reader.at)
         read_members(reader, self.head.steps)
         reader.enter(_FIELDS)
@@ -127,14 +127,14 @@ def _message(key: int, version: int, response: bool, depth: int, keys: str, vers
         return None
     head = _head("ResponseHeader" if response else "RequestHeader", header_version(key, version, response))
     body = resolve(body_schema(key, response), version)
-    told = {INNER_KEY: keys, INNER_VERSION: versions} if keys else {}
+    hints = {INNER_KEY: keys, INNER_VERSION: versions} if keys else {}
     return EnvelopedMessage(
         body.name,
         head,
         body,
         key,
         response,
-        {DEPTH: str(depth), **told},
+        {DEPTH: str(depth), **hints},
         _make_request_leaves(key, version) if response else (),
     )
 

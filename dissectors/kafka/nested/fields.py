@@ -48,9 +48,9 @@ def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, r
         return
     theirs = []
     for topic in nodes.list_structs(body, place.topics):
-        module, told = find_module(nodes, topic, place)
+        module, by_content = find_module(nodes, topic, place)
         for partition in nodes.list_structs(topic, place.partitions):
-            unfold_partition(nodes, partition, place, module, told)
+            unfold_partition(nodes, partition, place, module, by_content)
             theirs += [partition] if module is None else []
             if module in SENSITIVE_MODULES:
                 hide_unread(partition.children)
@@ -164,7 +164,7 @@ class _Nodes:
 
 def _unfold(reader: Reader, fit: DetectedPayload) -> None:
     """Unfolds what fits, in a tree that has room for more nodes."""
-    reader.room(1, fit.decoder.name)
+    reader.require_nodes(1, fit.decoder.name)
     fit.decoder.unfold(reader)
 
 

@@ -1,10 +1,10 @@
 """Where Kafka's messages have bytes that hold a structure.
 
-Theory. Which fields these are, and under what condition, is a table (`embedded` in quirks.json): a place, the form of
-what is in it, `told`, members beside or around it that tell a hint, and `when`, the hints it takes. Of records the
-topic decides, which the message names, or names by an id; one topic has the same id everywhere, and what coordinators
-write is told by all of it together. Values and nodes are walked by the same rules: an Access reads and replaces either.
-values.py has that of values, fields.py that of nodes.
+Theory. The table `embedded` in quirks.json lists these fields: the path of each, the form of its content, `hints` (the
+members of the same struct, or of one around it, that give a hint) and `when` (the hints that must be there). The topic
+decides about records. A message has the topic's name or its id; one internal topic has the same id everywhere. Records
+of the other coordinators' topics are recognised by the content of the whole partition. Values and nodes are walked by
+the same rules through an Access: values.py implements it for values, fields.py for nodes.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ class Site(NamedTuple):
     """A bytes field by its names, and what fits it: under which hints, and which members tell hints."""
 
     path: tuple[str, ...]
-    told: Mapping[str, str]
+    hint_members: Mapping[str, str]
     when: Mapping[str, Sequence[object]]
     fit: PayloadDetector
-    delicate: Callable[[bytes, Hints], bool] | None = None
+    may_be_secret: Callable[[bytes, Hints], bool] | None = None
     """Whether bytes that nothing fits may hold a secret; None: never."""
 
 
 class RecordSite(NamedTuple):
-    """A records field by the names of topics, partitions and itself; `told`: also by what the records are."""
+    """A records field by the names of topics, partitions and itself; `by_content`: also by what the records are."""
 
     topics: str
     partitions: str
     field: str
-    told: bool = False
+    by_content: bool = False
 
 
 RECORDS: Mapping[tuple[int, bool], RecordSite] = {
     (0, False): RecordSite("topicData", "partitionData", "records"),
-    (1, True): RecordSite("responses", "partitions", "records", told=True),
+    (1, True): RecordSite("responses", "partitions", "records", by_content=True),
     (59, True): RecordSite("topics", "partitions", "unalignedRecords"),
     (78, True): RecordSite("responses", "partitions", "records"),
 }
@@ -85,7 +85,9 @@ def list_sites(name: str) -> tuple[Site, ...]:
         message, *path = row["at"].split(".")
         if message == name:
             form = _FORMS[row["form"]](row["holds"])
-            found.append(Site(tuple(path), row.get("told", {}), row.get("when", {}), form, _SENSITIVE.get(row["form"])))
+            found.append(
+                Site(tuple(path), row.get("hints", {}), row.get("when", {}), form, _SENSITIVE.get(row["form"]))
+            )
     return tuple(found)
 
 
@@ -179,7 +181,7 @@ def find_module(access: Access[S], topic: S, site: RecordSite) -> tuple[str | No
             return (list_modules().get(value) if isinstance(value, str) else None), False
     number = access.get(topic, TOPIC_ID)
     module = list_modules_by_id().get(number) if isinstance(number, str) else None
-    return module, site.told and module is None and number is not None
+    return module, site.by_content and module is None and number is not None
 
 
 def unfold_sites(access: Access[S], struct: S, name: str, hints: Hints) -> None:
@@ -189,7 +191,7 @@ def unfold_sites(access: Access[S], struct: S, name: str, hints: Hints) -> None:
 
 
 def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hints: Hints) -> None:
-    for hint, member in site.told.items():
+    for hint, member in site.hint_members.items():
         value = access.get(struct, member)
         if value is not None:
             hints = {**hints, hint: value}
@@ -205,29 +207,29 @@ def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hin
     fit = site.fit(data, hints)
     if fit is not None:
         access.attach_structure(struct, path[0], fit, hints)
-    elif data and site.delicate is not None and site.delicate(data, hints):
+    elif data and site.may_be_secret is not None and site.may_be_secret(data, hints):
         access.hide(struct, path[0])
 
 
-def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: str | None, told: bool) -> None:
+def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: str | None, by_content: bool) -> None:
     """Unfolds the records of a partition: those of control batches, and those of an internal topic.
 
-    told: where there is no module, the records may tell it.
+    by_content: where there is no module, the records may tell it.
     """
     from dissectors.kafka.nested.structures import detect_control, detect_records  # most messages have no records
 
-    held: list[tuple[S, list[S]]] = []
+    batches: list[tuple[S, list[S]]] = []
     for batch, rows in iterate_batches(access, partition, site.field):
         if access.get(batch, "control"):
             _put(access, batch, rows, [detect_control(*_pair(access, row)) for row in rows])
         else:
-            held.append((batch, rows))
-    if module is None and not told:
+            batches.append((batch, rows))
+    if module is None and not by_content:
         return
-    pairs = detect_records([_pair(access, row) for _, rows in held for row in rows], module)
+    pairs = detect_records([_pair(access, row) for _, rows in batches for row in rows], module)
     if pairs is not None:
         each = iter(pairs)
-        for batch, rows in held:
+        for batch, rows in batches:
             _put(access, batch, rows, list(islice(each, len(rows))), module)
 
 

@@ -87,10 +87,10 @@ def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode
 
     The control batches of these values are unfolded already, in records/values.py.
     """
-    topics, partitions, field, told = site
+    topics, partitions, field, by_content = site
     from dissectors.kafka.records.values import fill  # a message without records does not pay for them
 
-    told = told and name == TOPIC_ID
+    by_content = by_content and name == TOPIC_ID
     known = list_modules_by_id() if name == TOPIC_ID else list_modules()
 
     def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
@@ -100,11 +100,11 @@ def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode
             fill(budget.later)
         for topic in values[topics]:
             module = known.get(topic[name])
-            if module is not None or told:
+            if module is not None or by_content:
                 for partition in topic[partitions]:
                     entries = partition[field]
                     if entries and (module is not None or may_tell(entries)):
-                        unfold_partition(VALUES, partition, site, module, told)
+                        unfold_partition(VALUES, partition, site, module, by_content)
         return values, at
 
     return decode_and_unfold

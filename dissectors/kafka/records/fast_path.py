@@ -127,7 +127,7 @@ def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
     batches = batches.select(~left[batches.message])
     packed = (batches.attributes & _CODEC != 0) & ((batches.heads.total > 0) | (batches.begin < batches.stop))
     _check_bounds(fields, batches, packed, left)
-    for run, bodies in _portions(fields, batches, packed, left):
+    for run, bodies in _split_into_runs(fields, batches, packed, left):
         yield _read_run(fields.data, batches, bodies, run, left)
 
 
@@ -199,9 +199,9 @@ def _check_bounds(fields: LogFields, batches: _Batches, packed: Bools, left: Boo
     long[batches.message[packed]] = True
     if not long.any():
         return
-    held = np.zeros(len(left), np.int64)
-    np.add.at(held, fields.message, fields.size)
-    items = fields.length - held
+    batch_bytes = np.zeros(len(left), np.int64)
+    np.add.at(batch_bytes, fields.message, fields.size)
+    items = fields.length - batch_bytes
     np.add.at(items, batches.message, batches.heads.total)
     left |= long & (items > Budget().items)
     mine = long[batches.message]
@@ -216,9 +216,11 @@ _Bodies: TypeAlias = dict[int, bytes]
 """The records of batches by the batch's number, decompressed."""
 
 
-def _portions(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) -> Iterator[tuple[range, _Bodies]]:
+def _split_into_runs(
+    fields: LogFields, batches: _Batches, packed: Bools, left: Bools
+) -> Iterator[tuple[range, _Bodies]]:
     """Runs of messages, and what their compressed batches hold; messages that hold too much, or nothing, are left."""
-    first, held, last = 0, 0, -1
+    first, total, last = 0, 0, -1
     bodies: _Bodies = {}
     budget = Budget()
     numbers = np.flatnonzero(packed)
@@ -226,9 +228,9 @@ def _portions(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) 
     codecs = (batches.attributes[numbers] & _CODEC).tolist()
     for number, message, at, stop, codec in zip(numbers.tolist(), *columns, codecs, strict=True):
         if message != last:
-            if held > TOGETHER:
+            if total > TOGETHER:
                 yield range(first, message), bodies
-                first, held, bodies = message, 0, {}
+                first, total, bodies = message, 0, {}
             last, budget = message, Budget()
         if left[message]:
             continue
@@ -238,7 +240,7 @@ def _portions(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) 
             left[message] = True
             continue
         bodies[number] = body
-        held += len(body)
+        total += len(body)
     yield range(first, len(fields.length)), bodies
 
 
@@ -253,9 +255,9 @@ def _read_run(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left:
     if bodies:
         packed, parts = np.fromiter(bodies, np.int64, len(bodies)), list(bodies.values())
         ends = np.cumsum([len(data), *map(len, parts)], dtype=np.int64)
-        kept = np.isin(packed, numbers)
-        places = np.searchsorted(numbers, packed[kept])
-        mine.begin[places], mine.stop[places] = ends[:-1][kept], ends[1:][kept]
+        in_run = np.isin(packed, numbers)
+        places = np.searchsorted(numbers, packed[in_run])
+        mine.begin[places], mine.stop[places] = ends[:-1][in_run], ends[1:][in_run]
         data = b"".join((data, *parts, BEHIND))
     read = _read_or_skip(data, mine, left)
     columns = [(np.repeat(some.field, some.heads.total), *_cells(found)) for some, found in read]

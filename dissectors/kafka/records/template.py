@@ -42,18 +42,18 @@ _Item = TypeVar("_Item")
 _COMPRESSED, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 7, 8, 0x10, 0x20, 0x40
 
 
-def template_records(shape: TemplateBuilder, extent: Extent) -> Any:
+def template_records(builder: TemplateBuilder, extent: Extent) -> Any:
     """The entries of a records field. Raises NotTemplatable, or what record_values raises."""
     if extent.begin == extent.end:
         return []
-    places = _places(shape.data, extent)
+    places = _places(builder.data, extent)
     if places is None:
-        if sum(type(each) is NestedValue for each in shape.stretches) >= MOST_FIELDS:
+        if sum(type(each) is NestedValue for each in builder.stretches) >= MOST_FIELDS:
             raise NotTemplatable
-        content = shape.data[extent.begin : extent.end]
-        return shape.add_nested(extent, read_many, record_values(content, Budget(LARGE)))
-    shape.encloses(*extent)
-    return [_batch(shape, at, stop) for at, stop in places]
+        content = builder.data[extent.begin : extent.end]
+        return builder.add_nested(extent, read_many, record_values(content, Budget(LARGE)))
+    builder.encloses(*extent)
+    return [_batch(builder, at, stop) for at, stop in places]
 
 
 def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
@@ -72,11 +72,11 @@ def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
     return places
 
 
-def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
     """The entries of many records fields; None for one that is broken, or where all take too much. Read together."""
     shared = Budget()
     found = (_entries(content, shared) for content in contents)
-    return [entries for some in _portions(found, _size) for entries in _fill_entries(some)]
+    return [entries for some in _split_into_runs(found, _size) for entries in _fill_entries(some)]
 
 
 _Entries: TypeAlias = tuple[Any, list[tuple[Any, Batch]]]
@@ -113,7 +113,7 @@ def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) ->
         Batch(content, 0, len(content), Head(count, base, time, None))
         for content, (count, base, time) in zip(contents, heads, strict=True)
     )
-    return [records for some in _portions(batches, lambda batch: batch.end) for records in _read_or_none(some)]
+    return [records for some in _split_into_runs(batches, lambda batch: batch.end) for records in _read_or_none(some)]
 
 
 def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
@@ -123,37 +123,37 @@ def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
         return [None] if len(batches) == 1 else [records for batch in batches for records in _read_or_none([batch])]
 
 
-def _portions(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+def _split_into_runs(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
     """Items in runs of about TOGETHER bytes, taken as they are asked for."""
     some: list[_Item] = []
-    held = 0
+    total = 0
     for item in items:
         some.append(item)
-        held += size(item)
-        if held >= TOGETHER:
+        total += size(item)
+        if total >= TOGETHER:
             yield some
-            some, held = [], 0
+            some, total = [], 0
     if some:
         yield some
 
 
-def _batch(shape: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
+def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
     base, _, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
-        shape.data, at
+        builder.data, at
     )
     if count < 0 or attributes & _APPEND_TIME:
         raise NotTemplatable
-    base_offset = shape.integer(Term(at, 8, "q"), base)
-    first = shape.integer(Term(at + 27, 8, "q"), first_time)
-    highest = shape.integer(Term(at + 35, 8, "q"), last_time)
+    base_offset = builder.integer(Term(at, 8, "q"), base)
+    first = builder.integer(Term(at + 27, 8, "q"), first_time)
+    highest = builder.integer(Term(at + 35, 8, "q"), last_time)
     if not (-FAR < base_offset < FAR and -FAR < first < FAR):
         raise NotTemplatable
     batch = {
         "baseOffset": base_offset,
-        "length": shape.encloses(Term(at + 8, 4, "i"), 0, at + ENTRY.size, stop),
-        "partitionLeaderEpoch": shape.integer(Term(at + 12, 4, "i"), epoch),
+        "length": builder.encloses(Term(at + 8, 4, "i"), 0, at + ENTRY.size, stop),
+        "partitionLeaderEpoch": builder.integer(Term(at + 12, 4, "i"), epoch),
         "magic": magic,
-        "crc": shape.integer(Term(at + 17, 4, "I"), crc),
+        "crc": builder.integer(Term(at + 17, 4, "I"), crc),
         "crcValid": True,
         "attributes": attributes,
         "compression": CODECS[0],
@@ -161,22 +161,22 @@ def _batch(shape: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
         "transactional": attributes & _TRANSACTIONAL != 0,
         "control": False,
         "deleteHorizon": attributes & _HORIZON != 0,
-        "lastOffsetDelta": shape.integer(Term(at + 23, 4, "i"), last),
+        "lastOffsetDelta": builder.integer(Term(at + 23, 4, "i"), last),
         "baseTimestamp": first,
         "maxTimestamp": highest,
-        "producerId": shape.integer(Term(at + 43, 8, "q"), producer[0]),
-        "producerEpoch": shape.integer(Term(at + 51, 2, "h"), producer[1]),
-        "baseSequence": shape.integer(Term(at + 53, 4, "i"), producer[2]),
-        "count": shape.integer(Term(at + 57, 4, "i"), count),
+        "producerId": builder.integer(Term(at + 43, 8, "q"), producer[0]),
+        "producerEpoch": builder.integer(Term(at + 51, 2, "h"), producer[1]),
+        "baseSequence": builder.integer(Term(at + 53, 4, "i"), producer[2]),
+        "count": builder.integer(Term(at + 57, 4, "i"), count),
     }
-    shape.checksums.append(Checksum(at + 17, at + CHECKED_FROM, stop))
+    builder.checksums.append(Checksum(at + 17, at + CHECKED_FROM, stop))
     records = at + BATCH.size
     if not count:
         batch["records"], batch["count"] = [], batch["count"].specialise()
         if records != stop:
             raise NotTemplatable
         return batch
-    (value,) = read_batches([Batch(shape.data, records, stop, Head(count, base, first_time, None))])
+    (value,) = read_batches([Batch(builder.data, records, stop, Head(count, base, first_time, None))])
     extent = Extent(Term(at + 8, 4, "i"), BATCH.size - ENTRY.size, records, stop)
-    batch["records"] = shape.add_nested(extent, read_records, value, (batch["count"], base_offset, first))
+    batch["records"] = builder.add_nested(extent, read_records, value, (batch["count"], base_offset, first))
     return batch

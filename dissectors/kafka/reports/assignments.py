@@ -35,10 +35,10 @@ _TASKS = ("activeTasks", "standbyTasks", "warmupTasks")
 
 def read_assignment(value: object) -> frozenset[Partition]:
     """The partitions that a classic member gets, by the bytes of its assignment."""
-    held = read_embedded(value)
+    content = read_embedded(value)
     found = [
-        *_list_partitions(held.get("assignedPartitions"), "topic", "partitions"),
-        *_list_partitions(held.get("assignment"), "connector", "tasks"),
+        *_list_partitions(content.get("assignedPartitions"), "topic", "partitions"),
+        *_list_partitions(content.get("assignment"), "connector", "tasks"),
     ]
     return frozenset(found[:MOST_PARTITIONS])
 

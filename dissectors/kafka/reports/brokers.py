@@ -161,13 +161,13 @@ class BrokerReport(Report[BrokerRow]):
             controller.controller = "named"
             controller.note("controller", event)
 
-    def find_address(self, event: MessageEvent, told: str) -> str:
+    def find_address(self, event: MessageEvent, advertised: str) -> str:
         """The address by which a broker is known here: that of a connection with its port, where there is only one."""
-        port = told.rpartition(":")[2]
-        if told in self.rows:
-            return told
+        port = advertised.rpartition(":")[2]
+        if advertised in self.rows:
+            return advertised
         alike = [each for each in (row.address for row in self.rows.values()) if each.rpartition(":")[2] == port]
-        return alike[0] if len(alike) == 1 else told
+        return alike[0] if len(alike) == 1 else advertised
 
     # ---- the quorum of controllers, and brokers that speak to it
 
@@ -234,21 +234,21 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Handles the answer to a follower's Fetch: how far it is behind."""
-        asked = self.take_request(event)
-        if asked is None:
+        pending = self.take_request(event)
+        if pending is None:
             self.receive_answer(event)
             return
-        follower, offsets = asked
+        follower, offsets = pending
         ends = [number(each, "highWatermark", -1) for _, _, each in list_fetched(event)]
         self.measure_lag(follower, offsets, event, [[end] for end in ends])
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
         """The same of many answers without an error."""
-        asked = self.take_requests(merged)
-        if asked is None:
+        pending = self.take_requests(merged)
+        if pending is None:
             self.receive_answers(merged)
         else:
-            follower, offsets = asked
+            follower, offsets = pending
             self.measure_lag(follower, offsets, merged.first, merged.list_numbers(_END))
 
     def measure_lag(

@@ -52,7 +52,7 @@ def _make_call(report: RebalanceReport, event: MessageEvent) -> _Call | None:
     report.await_answer(event, call)
     known = state.members.get(member)
     if known is not None:
-        known.heard = max(known.heard, event.time)
+        known.last_seen = max(known.last_seen, event.time)
     return call
 
 
@@ -105,7 +105,7 @@ def _explain_silence(state: GroupState, event: MessageEvent) -> str | None:
     if silent is None or silent.timeout is None:
         return None
     timeout = lasting(silent.timeout)
-    return f"{silent.name} was silent for {lasting(event.time - silent.heard)}, its session timeout is {timeout}"
+    return f"{silent.name} was silent for {lasting(event.time - silent.last_seen)}, its session timeout is {timeout}"
 
 
 def answer_join(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
@@ -164,11 +164,11 @@ def _settle_members(
 ) -> None:
     """The leader hears who has joined; who has not is out of the group."""
     instances = {text(each, "groupInstanceId") for each in members.values()}
-    for gone in [each for each in state.members.values() if each.id not in members]:
-        if gone.instance is not None and gone.instance in instances:
-            state.members.pop(gone.id)
+    for member in [each for each in state.members.values() if each.id not in members]:
+        if member.instance is not None and member.instance in instances:
+            state.members.pop(member.id)
         else:
-            state.add_left(gone, f"did not join again, silent for {lasting(event.time - gone.heard)}")
+            state.add_left(member, f"did not join again, silent for {lasting(event.time - member.last_seen)}")
     for id, each in members.items():
         instance = text(each, "groupInstanceId")
         known = state.members.get(id)
@@ -267,8 +267,8 @@ def leave(report: RebalanceReport, event: MessageEvent) -> None:
     if name is None:
         return
     state = report.find_group(name, None)
-    gone = structs(event.values.get("members")) or [event.values]
-    for each in gone:
+    leavers = structs(event.values.get("members")) or [event.values]
+    for each in leavers:
         id, instance = text(each, "memberId"), text(each, "groupInstanceId")
         known = state.members.get(id) or _find_instance(state, instance, "")
         called = known.name if known else instance or event.client_name or id or "a member"

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MessageEvent, subscribe
 from dissectors.kafka.releases import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.client_software import ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
+from dissectors.kafka.sasl.tokens import read_user
 from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, ReportType, UnknownChoice, column
@@ -38,12 +39,14 @@ class ClientRow(OpenRow):
     host: str | None = column("text", "the address that it speaks from")
     software: str | None = column("text", "its client library and version, where it tells")
     mechanism: str | None = column("text", "the SASL mechanism that it asks for")
+    users: list[str] = column("texts", "the users that it logs in as by SASL", of=lambda row: list(row.logins))
     connections: int = column("number", "connections", of=lambda row: len(row.streams))
     requests: int = column("number", "requests", of=lambda row: row.counts.total())
     negotiates: str = column("text", "yes where it asks brokers what they take", "no")
     apis: list[str] = column("texts", "APIs with the versions that it uses", of=lambda row: list(row.format_apis()))
     streams: dict[int, None] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    logins: dict[str, None] = field(default_factory=dict)
     used: dict[str, VersionRange] = field(default_factory=dict)
     offered: dict[str, int] = field(default_factory=dict)
 
@@ -111,6 +114,8 @@ class ClientReport(Report[ClientRow]):
         """By connection, client id and kind of request."""
         self.offers: BoundedTable[str, Mapping[str, int]] = BoundedTable()
         """By server the greatest version that it takes of each API."""
+        self.names: BoundedTable[int, str | None] = BoundedTable()
+        """By connection the client id of its SaslHandshake."""
 
     def receive_request(self, event: MessageEvent) -> None:
         """Notes for a request of any API which version of it the client uses."""
@@ -129,11 +134,11 @@ class ClientReport(Report[ClientRow]):
         row = self.known.get((event.stream, event.client_name, event.context.code, event.context.version))
         if event.operation is None:
             return
-        met = row is None
+        is_new = row is None
         row = row or self.meet(event)
         if row is not None:
             row.hear_all(merged)
-            row.counts[event.operation] += merged.count - met
+            row.counts[event.operation] += merged.count - is_new
 
     def meet(self, event: MessageEvent) -> ClientRow | None:
         """Notes the first request of its kind on a connection."""
@@ -176,12 +181,28 @@ class ClientReport(Report[ClientRow]):
         row = self.rows.get((event.client_name, host_of(event.client)))
         if row is not None:
             row.mechanism = text(event.values, "mechanism") or row.mechanism
+            self.names[event.stream] = event.client_name
+
+    def receive_token(self, event: MessageEvent) -> None:
+        """Notes the user that a SASL token logs in; tokens behind SaslHandshake version 0 have no client id."""
+        user = read_user(event.values, event.context)
+        name = event.client_name or self.names.get(event.stream)
+        row = self.rows.get((name, host_of(event.client)))
+        if user is not None and row is not None and len(row.logins) < self.limit:
+            row.logins[user] = None
+
+    def authenticate(self, event: MessageEvent) -> None:
+        """Notes a SaslAuthenticate request, and who logs in."""
+        self.receive_request(event)
+        self.receive_token(event)
 
     on = (
         subscribe_to(" ".join(api_keys()), REQUESTS, receive_request, merge=merge_by(receive_requests))
         | subscribe_to("ApiVersions", REQUESTS, receive_versions, "clientSoftwareName", "clientSoftwareVersion")
         | subscribe_to("ApiVersions", ANSWERS, answer_versions, "apiKeys")
         | subscribe_to("SaslHandshake", REQUESTS, receive_mechanism, "mechanism")
+        | subscribe_to("SaslAuthenticate", REQUESTS, authenticate, "authBytes")
+        | subscribe([(KAFKA, None, Role.RAW)], receive_token, [("payload",)])
     )
 
     @classmethod

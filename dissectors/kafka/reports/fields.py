@@ -62,8 +62,8 @@ def list_errors(value: object) -> Iterator[str]:
 
 def read_embedded(value: object) -> Mapping[str, Any]:
     """Returns the structure in a bytes field; an empty one if it was not decoded."""
-    held = value.value if isinstance(value, EmbeddedValue) else None
-    return held if isinstance(held, dict) else {}
+    content = value.value if isinstance(value, EmbeddedValue) else None
+    return content if isinstance(content, dict) else {}
 
 
 def list_texts(value: object) -> list[str]:

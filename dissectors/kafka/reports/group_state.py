@@ -42,7 +42,7 @@ class GroupMember:
 
     id: str
     name: str
-    heard: int
+    last_seen: int
     instance: str | None = None
     timeout: int | None = None
     topics: frozenset[str] = frozenset()
@@ -143,7 +143,7 @@ class GroupState:
         found = self.members.get(id)
         if found is None:
             found = self.members[id] = GroupMember(id, self.make_name(id, event.client_name, instance), event.time)
-        found.heard = max(found.heard, event.time)
+        found.last_seen = max(found.last_seen, event.time)
         found.instance = instance or found.instance
         return found
 
@@ -155,7 +155,9 @@ class GroupState:
 
     def list_silent(self, time: int) -> list[GroupMember]:
         """Members that were not heard for longer than their session timeout."""
-        return [each for each in self.members.values() if each.timeout is not None and time - each.heard > each.timeout]
+        return [
+            each for each in self.members.values() if each.timeout is not None and time - each.last_seen > each.timeout
+        ]
 
     def settle(self) -> None:
         """Says what the current rebalance changes, and takes its assignment over. May be called again for it."""
@@ -168,8 +170,8 @@ class GroupState:
             row.changes = format_change(row.names, change)
             row.assignment = list_owned(row.owned, row.names)
             self.assignment = dict(row.owned)
-            kept = {partition: owner for partition, owner in row.owners.items() if owner in row.owned}
-            self.owners = kept | {partition: member for member, owned in row.owned.items() for partition in owned}
+            remaining = {partition: owner for partition, owner in row.owners.items() if owner in row.owned}
+            self.owners = remaining | {partition: member for member, owned in row.owned.items() for partition in owned}
         if row.generation is not None:
             self.generation = row.generation
 

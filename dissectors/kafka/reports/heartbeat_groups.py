@@ -44,7 +44,7 @@ def beat(report: RebalanceReport, event: MessageEvent) -> None:
     report.await_answer(event, _Beat(state, id, instance, epoch, event.time, event.values))
     known = state.members.get(id)
     if known is not None:
-        known.heard = max(known.heard, event.time)
+        known.last_seen = max(known.last_seen, event.time)
     if epoch in (LEAVE, LEAVE_FOR_A_WHILE):
         _leave(report, state, id, epoch, event)
     elif epoch == JOIN and known is None:
@@ -107,9 +107,9 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
         add_name(row.joined, member.name)
         row.expected.setdefault(id, False)
     row.members = max(row.members, len(state.members))
-    given = read_heartbeat_assignment(event)
-    if given is not None:
-        row.owned[id] = given
+    assignment = read_heartbeat_assignment(event)
+    if assignment is not None:
+        row.owned[id] = assignment
         row.note("assignment", event)
     if epoch == row.generation and not row.expected.get(id):
         row.answer_join(event)
@@ -117,7 +117,7 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
         row.hear(event)
         if row.state == COMPLETE:
             state.settle()
-    elif given is not None and row.is_over:
+    elif assignment is not None and row.is_over:
         state.settle()
 
 

@@ -41,7 +41,7 @@ MemberKey = tuple[str, str]
 
 @make_slotted(frozen=False, eq=False)
 class MemberRow(OpenRow):
-    """One member. heard: when it was last heard, ns since 1970; owned: its partitions; failures: errors by name."""
+    """One member. last_seen: when it was last heard, ns since 1970; owned: its partitions; failures: errors by name."""
 
     group: str = column("text", "the group", "")
     member: str = column("text", "the member id that the coordinator, or from KIP-848 on the client, has made", "")
@@ -74,17 +74,17 @@ class MemberRow(OpenRow):
         "errors that it was answered with",
         of=lambda row: format_counts(row.failures),
     )
-    heard: int | None = None
+    last_seen: int | None = None
     owned: frozenset[Partition] | None = None
     failures: Counter[str] = field(default_factory=Counter)
 
     def speak(self, event: MessageEvent) -> None:
         """Notes a message of the member to its coordinator."""
-        if self.heard is not None:
-            silent = event.time - self.heard
+        if self.last_seen is not None:
+            silent = event.time - self.last_seen
             self.silence_ns = max(self.silence_ns or 0, silent)
             self.late += self.timeout_ns is not None and silent > self.timeout_ns
-        self.heard = event.time
+        self.last_seen = event.time
 
     def end(self, state: str, event: MessageEvent, reason: str | None = None) -> None:
         """Marks the member as gone."""
@@ -134,9 +134,9 @@ class MemberReport(Report[MemberRow]):
         if epoch < 0:
             row.end(LEFT if epoch == -1 else AWAY, event)
 
-    def answer_join(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+    def answer_join(self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
         """Handles an answer that accepts or refuses a member."""
-        group, id, instance, request = asked
+        group, id, instance, request = pending
         error = read_error(event.values)
         if error is not None:
             self.fail(group, id, error, event)
@@ -150,15 +150,15 @@ class MemberReport(Report[MemberRow]):
         row = self.find_member(event, group, id, instance)
         row.joined = row.joined or event.time
         row.joins += 1
-        row.heard = max(row.heard or 0, event.time)
+        row.last_seen = max(row.last_seen or 0, event.time)
         row.timeout_ns = number(request, "sessionTimeoutMs") * _MS or row.timeout_ns
         waits = number(request, "rebalanceTimeoutMs", -1)
         row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
         row.note("joined", event)
 
-    def answer_sync(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+    def answer_sync(self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
         """Handles an answer that gives a member its partitions."""
-        group, id, _, _ = asked
+        group, id, _, _ = pending
         error = read_error(event.values)
         row = self.rows.get((group, id)) if id is not None else None
         if error is not None:
@@ -168,10 +168,10 @@ class MemberReport(Report[MemberRow]):
             row.note("assigned", event)
 
     def answer_heartbeat(
-        self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
+        self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
     ) -> None:
         """Handles the answer to a heartbeat; in the protocol of KIP-848 it may accept the member."""
-        group, id, instance, request = asked
+        group, id, instance, request = pending
         error = read_error(event.values)
         if error is not None:
             self.fail(group, id, error, event)
@@ -182,21 +182,23 @@ class MemberReport(Report[MemberRow]):
         row = self.find_member(event, group, id, instance)
         if is_new:
             row.heartbeats += 1
-            row.heard = event.time
+            row.last_seen = event.time
         if not number(request, "memberEpoch"):
             row.joined = row.joined or event.time
             row.joins += 1
             row.note("joined", event)
         waits = number(request, "rebalanceTimeoutMs", -1)
         row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
-        given = read_heartbeat_assignment(event)
-        if given is not None:
-            row.owned = given
+        assignment = read_heartbeat_assignment(event)
+        if assignment is not None:
+            row.owned = assignment
             row.note("assigned", event)
 
-    def answer_commit(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+    def answer_commit(
+        self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
+    ) -> None:
         """Offsets were committed, or some refused."""
-        group, id, _, _ = asked
+        group, id, _, _ = pending
         topics = structs(event.values.get("topics"))
         errors = (read_error(each) for topic in topics for each in structs(topic.get("partitions")))
         for error in dict.fromkeys(each for each in errors if each is not None):

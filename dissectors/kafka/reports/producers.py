@@ -190,18 +190,18 @@ class ProducerRow(OpenRow):
         """Returns advice about settings in a sentence; None if the figures need none."""
         if self.batches < ENOUGH:
             return None
-        said = []
+        notes = []
         filled, ratio = self.records / self.batches, self.sampled / self.unpacked if self.unpacked else None
         codec = next((each for each in self.codecs if each != "none"), None)
         if filled < 2:
-            said.append(f"{format_ratio(self.records, self.batches)} records a batch: raise linger.ms")
+            notes.append(f"{format_ratio(self.records, self.batches)} records a batch: raise linger.ms")
         if ratio is not None and ratio > 0.9:
-            said.append(f"{codec} ratio {ratio:.2f}: larger batches compress better, or turn compression off")
+            notes.append(f"{codec} ratio {ratio:.2f}: larger batches compress better, or turn compression off")
         if self.again.total() * 100 > self.batches:
-            said.append(f"{self.again.total():,} of {self.batches:,} batches were sent again: see errors")
+            notes.append(f"{self.again.total():,} of {self.batches:,} batches were sent again: see errors")
         if self.throttle_ns:
-            said.append("the broker throttles it: see its quota")
-        return "; ".join(said) or None
+            notes.append("the broker throttles it: see its quota")
+        return "; ".join(notes) or None
 
 
 def _find_sample(row: int, producer: ProducerRow, batch: Mapping[str, Any]) -> _Sample | None:
@@ -334,10 +334,10 @@ class ProducerReport(Report[ProducerRow]):
 
     def receive_answer(self, event: MessageEvent) -> None:
         """The answer, partition by partition."""
-        asked = self.take_request(event)
-        if asked is None:
+        pending = self.take_request(event)
+        if pending is None:
             return
-        row, requests = asked
+        row, requests = pending
         keys = requests.get(event.partner, {})
         row.hear(event)
         row.answers += 1
@@ -357,10 +357,10 @@ class ProducerReport(Report[ProducerRow]):
 
     def receive_answers(self, merged: MergedMessages) -> None:
         """The same of many answers without an error."""
-        asked = self.take_requests(merged)
-        if asked is None:
+        pending = self.take_requests(merged)
+        if pending is None:
             return
-        row, requests = asked
+        row, requests = pending
         row.hear_all(merged)
         row.answers += merged.count
         row.waited += sum(max(each, 0) for each in merged.list_elapsed())

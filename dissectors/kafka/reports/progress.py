@@ -99,7 +99,7 @@ class ProgressRow(OpenRow):
     partition: int = column("number", "the partition", -1)
     consumer: str | None = column("text", "the client id that read it last")
     readers: int = column("number", "clients that read it", of=lambda row: len(row.clients))
-    started: int | None = column("number", "the first position: the offset that it asked for, or of the first batch")
+    started: int | None = column("number", "the first position: the offset that it sought for, or of the first batch")
     position: int | None = column("number", "the next offset to read, behind the last batch")
     high_watermark: int | None = column("number", "the end of the partition for consumers, by the last answer")
     lag: int | None = column("number", "records between these", of=lambda row: row.measure_lag())
@@ -235,9 +235,9 @@ class ProgressReport(Report[ProgressRow]):
                 row = self.find_row(
                     event, self.groups.get(reader), name, number(each, "partition", -1), reader, merged.last_row
                 )
-                asked = next(offsets)
+                sought = next(offsets)
                 if row is not None:
-                    self.add_news(row, zip(rows, asked, strict=True))
+                    self.add_news(row, zip(rows, sought, strict=True))
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """The answer to a consumer's Fetch."""

@@ -235,10 +235,10 @@ class TransactionReport(Report[TransactionRow]):
 
     def answer_end(self, event: MessageEvent) -> None:
         """Notes the outcome that the answer to EndTxn tells."""
-        asked = self.take_request(event)
-        if asked is None:
+        pending = self.take_request(event)
+        if pending is None:
             return
-        row, committed = asked
+        row, committed = pending
         error = read_error(event.values)
         row.hear(event)
         if error == CONCURRENT:

@@ -16,7 +16,7 @@ import re
 from binascii import Error, a2b_base64
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dissectors.field import FieldSpec, Label
 from dissectors.kafka.sasl.scram import gs2_header
@@ -42,8 +42,8 @@ def _seconds(value: object) -> str | None:
     return timestamp(round(value * 1000))
 
 
-_HEADER: Told = {"alg": None, "typ": None, "kid": None}
-_CLAIMS: Told = {
+_HEADER: KnownMembers = {"alg": None, "typ": None, "kid": None}
+_CLAIMS: KnownMembers = {
     "iss": None,
     "sub": None,
     "aud": None,
@@ -52,11 +52,11 @@ _CLAIMS: Told = {
     "iat": _seconds,
     "nbf": _seconds,
 }
-_REFUSAL: Told = {"status": None, "scope": None, "openid-configuration": None}
-_SIGNED: Told = dict.fromkeys(
+_REFUSAL: KnownMembers = {"status": None, "scope": None, "openid-configuration": None}
+_SIGNED: KnownMembers = dict.fromkeys(
     ("version", "host", "user-agent", "action", "x-amz-algorithm", "x-amz-date", "x-amz-signedheaders", "x-amz-expires")
 )
-_ACCEPTED: Told = {"version": None, "request-id": None}
+_ACCEPTED: KnownMembers = {"version": None, "request-id": None}
 
 
 def client_bearer(data: bytes) -> Token | None:
@@ -79,8 +79,11 @@ def client_bearer(data: bytes) -> Token | None:
         start, begin = at, at + (1 if pairs else 2)  # the comma that ends the header goes with the first pair
         at = begin + len(piece)
         pairs.append(_pair(data, name, start, at - len(value), at))
-    words = (*user_words("for", identity.value), *_words(pairs))
-    return Token(BEARER, words, (struct("gs2Header", (flag, identity)), *pairs, mark("end", data, at, len(data))))
+    claims = _read_claims(pairs)
+    words = (*user_words("for", identity.value), *_words(claims))
+    parts = (struct("gs2Header", (flag, identity)), *pairs, mark("end", data, at, len(data)))
+    subject = claims.get("sub")
+    return Token(BEARER, words, parts, subject if isinstance(subject, str) else None)
 
 
 def server_bearer(data: bytes) -> Token | None:
@@ -129,28 +132,33 @@ def _bearer(data: bytes, start: int, stop: int) -> ValuePart:
     return seal_part("token", data, (header, claims, hide_part("signature", data, second, stop, 1)), 1, "jwt")
 
 
-def _decode_object(name: str, data: bytes, start: int, stop: int, told: Told) -> ValuePart | None:
+def _decode_object(name: str, data: bytes, start: int, stop: int, known: KnownMembers) -> ValuePart | None:
     """A JSON object in base64url, behind one byte."""
     encoded = data[start + 1 : stop].translate(_STANDARD)
     try:
         content = a2b_base64(encoded + b"=" * (-len(encoded) % 4), strict_mode=True)
     except Error:
         return None
-    parts = object_parts(content, told)
+    parts = object_parts(content, known)
     if parts is None:
         return None
     spec, value = PartedSpec(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
     return ValuePart(spec, value, start, stop, 1, decoded=DecodedPart(f"JWT {name}", content, parts))
 
 
-def _words(pairs: list[ValuePart]) -> Iterator[str]:
-    """Who it is for and until when, as its claims say."""
+def _read_claims(pairs: list[ValuePart]) -> Mapping[str, Any]:
+    """The claims of the JSON Web Token in a message; none where it has no such token."""
     for part in _flatten_parts(pairs):
         if part.spec.name == "claims" and part.decoded is not None:
-            values = values_of(part.decoded.parts)
-            yield from user_words("subject", values.get("sub"))
-            yield from user_words("from", values.get("iss"))
-            yield from user_words("expires", _seconds(values.get("exp")))
+            return values_of(part.decoded.parts)
+    return {}
+
+
+def _words(claims: Mapping[str, Any]) -> Iterator[str]:
+    """Who a token is for and until when, as its claims say."""
+    yield from user_words("subject", claims.get("sub"))
+    yield from user_words("from", claims.get("iss"))
+    yield from user_words("expires", _seconds(claims.get("exp")))
 
 
 def _flatten_parts(parts: list[ValuePart]) -> Iterator[ValuePart]:
@@ -166,7 +174,7 @@ _MOST, _DEEPEST = 256, 256
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _TYPES = {str: "json_string", bool: "json_bool", int: "json_number", float: "json_number", list: "json_array"}
-Told = Mapping[str, Label | None]
+KnownMembers = Mapping[str, Label | None]
 """The names of members that everybody may see, with the labels of their values."""
 
 
@@ -180,7 +188,7 @@ class _Member(NamedTuple):
     stop: int
 
 
-def object_parts(data: bytes, told: Told) -> tuple[ValuePart, ...] | None:
+def object_parts(data: bytes, known: KnownMembers) -> tuple[ValuePart, ...] | None:
     """Parts that tile the text of an object; None for what is none, or too much of one."""
     if len(data) > LARGEST or data.count(b"{") + data.count(b"[") > _DEEPEST:
         return None
@@ -194,7 +202,7 @@ def object_parts(data: bytes, told: Told) -> tuple[ValuePart, ...] | None:
         return (mark("object", data, 0, len(data), "json_object"),)
     ends = [member.start for member in members[1:]] + [len(data)]
     opening = mark("object", data, 0, members[0].start, "json_object")
-    return (opening, *(_part(data, member, stop, told) for member, stop in zip(members, ends, strict=True)))
+    return (opening, *(_part(data, member, stop, known) for member, stop in zip(members, ends, strict=True)))
 
 
 def values_of(parts: tuple[ValuePart, ...]) -> Mapping[str, object]:
@@ -244,11 +252,11 @@ def _end(text: str, at: int) -> None:
         raise ValueError
 
 
-def _part(data: bytes, member: _Member, stop: int, told: Told) -> ValuePart:
+def _part(data: bytes, member: _Member, stop: int, known: KnownMembers) -> ValuePart:
     value, head = member.value, member.content - member.start
     kind = _TYPES.get(type(value), "json_value")
-    if member.name in told and _is_plain(value):
-        return ValuePart(FieldSpec(member.name, kind, told[member.name]), value, member.start, stop, head)
+    if member.name in known and _is_plain(value):
+        return ValuePart(FieldSpec(member.name, kind, known[member.name]), value, member.start, stop, head)
     secret = Secret(data[member.content : member.stop].decode())
     return ValuePart(FieldSpec(member.name, kind, secret=True), secret, member.start, stop, head)
 

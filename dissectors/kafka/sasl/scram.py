@@ -68,7 +68,8 @@ def client_first(data: bytes) -> Token | None:
     who = next(part.value for part in parts if part.spec.name == "user")
     word = "token" if any(each.letter == "tokenauth" for each in found) else "user"
     words = ("client first", *user_words(word, who), *user_words("for", identity.value))
-    return Token(SCRAM, words, (struct("gs2Header", (flag, identity)), *parts))
+    named = who if isinstance(who, str) else None
+    return Token(SCRAM, words, (struct("gs2Header", (flag, identity)), *parts), named)
 
 
 def server_first(data: bytes) -> Token | None:

@@ -38,7 +38,8 @@ def plain_token(data: bytes) -> Token | None:
         show_part("user", user, first, second, 1),
         hide_part("password", data, second, len(data), 1),
     )
-    return Token(PLAIN, user_words("user", user) + user_words("for", identity if identity != user else ""), parts)
+    words = user_words("user", user) + user_words("for", identity if identity != user else "")
+    return Token(PLAIN, words, parts, user if isinstance(user, str) else None)
 
 
 def is_plain(data: bytes) -> bool:
@@ -152,12 +153,24 @@ def sasl_words(values: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield values["errorMessage"]
 
 
-def _token_words(values: Mapping[str, Any], context: Context) -> Iterator[str]:
-    hints = context.extra or {}
+def read_user(values: Mapping[str, Any], context: Context) -> str | None:
+    """Returns the user that a client's message logs in; None if its token names nobody, and for a server's token."""
+    data = _reveal_token(values)
+    token = read_token(data, True, context.extra or {}) if is_from_client(context) else None
+    return None if token is None else token.user
+
+
+def _reveal_token(values: Mapping[str, Any]) -> bytes:
     secret = next((values[name] for name in TOKENS if name in values), None)
     data = secret.reveal() if isinstance(secret, Secret) else b""
+    return data if isinstance(data, bytes) else b""
+
+
+def _token_words(values: Mapping[str, Any], context: Context) -> Iterator[str]:
+    hints = context.extra or {}
+    data = _reveal_token(values)
     from_client = is_from_client(context)
-    token = read_token(data, from_client, hints) if isinstance(data, bytes) else None
+    token = read_token(data, from_client, hints)
     mechanism = hints.get(SASL_MECHANISM) if token is None else token.mechanism
     if mechanism is not None:
         yield mechanism

@@ -10,13 +10,17 @@ from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
+from dissectors.pulsar.checks.topic_moves import TopicMoves
 from dissectors.pulsar.tables import table
 from dissectors.triage import Triage, read_triage
 
 
 def checks() -> Sequence[type[Check]]:
     """Lists the protocol's checks in the order in which they run."""
-    return PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops
+    return (
+        *(PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops),
+        TopicMoves,
+    )
 
 
 @cache

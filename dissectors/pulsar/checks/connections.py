@@ -47,13 +47,13 @@ class ProtocolVersions(PulsarCheck):
 
     def receive_connect(self, event: MessageEvent) -> None:
         """CONNECT: what the client says of itself."""
-        kept = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
+        offered = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
         self.receive_command(event)
-        self.await_answer(event, kept)
+        self.await_answer(event, offered)
 
-    def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
+    def receive_connected(self, pending: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
         """Notes which version and features both sides agreed on in CONNECTED."""
-        version, flags = asked
+        version, flags = pending
         agreed = min(version, number(event.values, "protocol_version"))
         self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
 
@@ -99,10 +99,10 @@ class PingAnswers(PulsarCheck):
             self.since[event.stream] = event.moment
         self.await_answer(event, event.moment)
 
-    def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
+    def receive_pong(self, pending: Moment, event: MessageEvent) -> None:
         """Reports a PONG that came late."""
         self.since.pop(event.stream)
-        took = asked.measure_until(event)
+        took = pending.measure_until(event)
         if took is not None and took > LATE:
             self.find("late", took=took)
 

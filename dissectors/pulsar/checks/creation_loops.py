@@ -50,7 +50,7 @@ class _CreationRequests(Repeats):
 class _Request(NamedTuple):
     """A PRODUCER or SUBSCRIBE; thing: what only one producer can have."""
 
-    asked: _CreationRequests
+    requests: _CreationRequests
     thing: _ExclusiveThing | None
 
 
@@ -86,19 +86,19 @@ class CreationLoops(PulsarCheck):
     def ask(self, table: BoundedTable[NumberedKey, _CreationRequests], named: int, event: MessageEvent) -> None:
         """Counts a request to create a producer or consumer; finds a loop of such requests."""
         key, topic = (event.stream, named), read_text(event.values, "topic")
-        asked, is_producer = table.get(key), table is self.producers
-        if asked is None or asked.topic != topic or event.time - asked.begun > WINDOW:
-            error = None if asked is None else asked.error
-            asked = table[key] = _CreationRequests(event.time, topic=topic, error=error)
-        if asked.add(TIMES):
+        requests, is_producer = table.get(key), table is self.producers
+        if requests is None or requests.topic != topic or event.time - requests.begun > WINDOW:
+            error = None if requests is None else requests.error
+            requests = table[key] = _CreationRequests(event.time, topic=topic, error=error)
+        if requests.add(TIMES):
             who = name_producer(named, topic) if is_producer else name_consumer(named, event.values)
-            last = "" if asked.error is None else f", the last answer was {asked.error}"
-            self.find("loop", who=who, count=asked.count, took=event.time - asked.begun, last=last)
-        self.await_answer(event, _Request(asked, _find_exclusive_thing(event) if is_producer else None))
+            last = "" if requests.error is None else f", the last answer was {requests.error}"
+            self.find("loop", who=who, count=requests.count, took=event.time - requests.begun, last=last)
+        self.await_answer(event, _Request(requests, _find_exclusive_thing(event) if is_producer else None))
 
     def receive_answer(self, request: _Request, event: MessageEvent) -> None:
         """Handles the answer to such a request; without an error, the creation succeeded."""
-        error = request.asked.error = read_text(event.values, "error")
+        error = request.requests.error = read_text(event.values, "error")
         if error is None and event.values.get("producer_ready") is not False and request.thing is not None:
             self.take(request.thing, event)
 

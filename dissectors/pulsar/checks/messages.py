@@ -14,6 +14,7 @@ only what is above the highest sequence id of that producer's name, and gives an
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from dissectors.correlator import (
     SECOND,
@@ -101,7 +102,8 @@ class MessageRedelivery(PulsarCheck):
             self.find("poison", who=who, place=f"{place[0]}:{place[1]}", times=times)
         if window.again >= STORM and 2 * window.again >= window.count and not window.stormy:
             window.stormy = True
-            counts = {"again": window.again, "all": window.count, "different": sum(window.places.values())}
+            counts: dict[str, Any] = {"again": window.again, "all": window.count}
+            counts["different"] = sum(window.places.values())
             self.find("storm", who=who, took=event.time - window.begun, **counts)
 
     on = (
@@ -185,9 +187,9 @@ class SendReceipts(PulsarCheck):
         known.send(sequence, number(event.values, "highest_sequence_id"))
         self.await_answer(event, (sequence, known.before))
 
-    def receive_receipt(self, asked: tuple[int, int | None], event: MessageEvent) -> None:
+    def receive_receipt(self, pending: tuple[int, int | None], event: MessageEvent) -> None:
         """SEND_RECEIPT or SEND_ERROR: maybe of what was not stored."""
-        known, (sequence, before) = self.find_producer(event), asked
+        known, (sequence, before) = self.find_producer(event), pending
         known.answer(sequence)
         place = struct(event.values, "message_id")
         if all(number(place, each) == NO_NUMBER for each in ("ledgerId", "entryId")):

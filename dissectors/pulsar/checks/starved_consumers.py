@@ -102,9 +102,9 @@ class StarvedConsumers(PulsarCheck):
         known = self.find_consumer(event)
         if known is None:
             return
-        since, asked = known.permits.empty, number(event.values, "messagePermits")
-        known.largest = max(known.largest, asked)
-        known.permits.grant(asked, event.time)
+        since, requested = known.permits.empty, number(event.values, "messagePermits")
+        known.largest = max(known.largest, requested)
+        known.permits.grant(requested, event.time)
         if known.permits.empty is None and since is not None:
             self.end_starving(known, since, event.time)
             self.feed(known)

@@ -180,15 +180,15 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         cumulative = event.values.get("ack_type") in CUMULATIVE
         named: set[Place] = set()
         for each in structs(event.values.get("message_id")):
-            place, kept = read_place(each), read_ack_set(each.get("ack_set"))
-            if place is None or (kept is None and place in named):
+            place, unacknowledged = read_place(each), read_ack_set(each.get("ack_set"))
+            if place is None or (unacknowledged is None and place in named):
                 continue
             named.add(place)
             if cumulative:
-                done = self.outstanding.acknowledge_to(found.reader, place, kept)
+                done = self.outstanding.acknowledge_to(found.reader, place, unacknowledged)
                 found.acked_up_to += _acknowledge_entries(found, done, event.time)
             else:
-                one = self.outstanding.acknowledge(found.reader, place, kept)
+                one = self.outstanding.acknowledge(found.reader, place, unacknowledged)
                 done = [] if one is None else [one]
                 found.acked += _acknowledge_entries(found, done, event.time)
             found.acks_beside += not done

@@ -108,7 +108,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.brokers = ProxiedBrokers()
         self.producers: BoundedTable[NumberedKey, _NamedMember] = BoundedTable()
         self.consumers: BoundedTable[NumberedKey, _NamedMember] = BoundedTable()
-        self.asked: BoundedTable[int, NumberedKey] = BoundedTable()
+        self.pending_producers: BoundedTable[int, NumberedKey] = BoundedTable()
         """By row of a PRODUCER which one it makes."""
         self.chunks: BoundedTable[NumberedKey, _ChunkedMessage] = BoundedTable()
         """What each producer sent in chunks last."""
@@ -139,11 +139,11 @@ class DeliveryReport(Report[MessageDelivery]):
             read_text(event.values, "topic"), None, read_text(event.values, "producer_name")
         )
         if event.partner is not None:
-            self.asked[event.row] = key
+            self.pending_producers[event.row] = key
 
     def name_producer(self, event: MessageEvent) -> None:
         """Notes the name that PRODUCER_SUCCESS gives a producer."""
-        key = self.asked.get(event.partner)
+        key = self.pending_producers.get(event.partner)
         known = self.producers.get(key)
         if key is not None and known is not None:
             self.producers[key] = known._replace(name=read_text(event.values, "producer_name") or known.name)
@@ -265,11 +265,11 @@ class DeliveryReport(Report[MessageDelivery]):
             place = read_place(each)
             if place is None:
                 continue
-            kept = read_ack_set(each.get("ack_set"))
+            unacknowledged = read_ack_set(each.get("ack_set"))
             if cumulative:
-                acked = self.outstanding.acknowledge_to(reader, place, kept)
+                acked = self.outstanding.acknowledge_to(reader, place, unacknowledged)
             else:
-                one = self.outstanding.acknowledge(reader, place, kept)
+                one = self.outstanding.acknowledge(reader, place, unacknowledged)
                 acked = [] if one is None else [one]
             for left, done in enumerate(reversed(acked)):
                 found = done.thing

@@ -61,7 +61,7 @@ _Key = tuple[str, str]
 class TopicLookup(OpenRow):
     """A way to a topic.
 
-    standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.
+    state: how it stands. since, step: when the request was sent that waits for its answer, and its name.
     """
 
     topic: str = column("text", "what was looked for", "")
@@ -82,7 +82,7 @@ class TopicLookup(OpenRow):
     brokers: list[str] = column("texts", "URLs that the lookups gave, in order", default_factory=list)
     server: str = column("text", "the address that the last request went to", "")
     proxied: str | None = column("text", "the broker that a proxy was asked to pass it to")
-    standing: str = LOOKING
+    state: str = LOOKING
     stream: int = -1
     since: int | None = None
     step: str = ""
@@ -92,7 +92,7 @@ class TopicLookup(OpenRow):
 
     def ask(self, step: str, event: MessageEvent, proxied: str | None) -> None:
         """Notes a request about a topic."""
-        self.step, self.standing = step, MAKING if step in _MADE else LOOKING
+        self.step, self.state = step, MAKING if step in _MADE else LOOKING
         self.stream, self.server = event.stream, event.server
         self.proxied = proxied or self.proxied
         self.steps += 1
@@ -106,12 +106,12 @@ class TopicLookup(OpenRow):
         self.since = None
         self.note("answer", event)
 
-    def lead_to(self, broker: str | None, standing: str) -> None:
+    def lead_to(self, broker: str | None, state: str) -> None:
         """Handles an answer that names a broker: the topic's, or one to ask next."""
-        self.standing = standing
-        self.redirects += standing == REDIRECTED
+        self.state = state
+        self.redirects += state == REDIRECTED
         if broker is not None:
-            self.again += standing == REDIRECTED and broker in self.brokers
+            self.again += state == REDIRECTED and broker in self.brokers
             if len(self.brokers) < MOST_BROKERS:
                 self.brokers.append(broker)
 
@@ -131,7 +131,7 @@ class LookupReport(Report[TopicLookup]):
     def close(self, row: TopicLookup) -> None:
         """Settles what is still open in a row and emits it."""
         if row.result is None:
-            row.result = "unanswered" if row.since is not None else row.standing
+            row.result = "unanswered" if row.since is not None else row.state
         super().close(row)
 
     def close_all(self, ways: Iterable[TopicLookup]) -> None:
@@ -185,7 +185,7 @@ class LookupReport(Report[TopicLookup]):
         elif way.error is not None or response == "Failed":
             self.end(way, "failed")
         elif step == _METADATA:
-            way.standing, way.partitions = PARTITIONS, number(values, "partitions")
+            way.state, way.partitions = PARTITIONS, number(values, "partitions")
             if way.partitions:
                 self.end(way, PARTITIONS)
         else:
@@ -232,9 +232,9 @@ class LookupReport(Report[TopicLookup]):
 def _find_way(ways: Iterable[TopicLookup], step: str, event: MessageEvent) -> TopicLookup | None:
     """The way that a request goes on: the latest on its connection, else the latest of its host."""
     fitting = _FROM.get(step, (FOUND,))
-    fresh = [each for each in ways if each.standing in fitting and event.time - each.last <= STALE]
+    fresh = [each for each in ways if each.state in fitting and event.time - each.last <= STALE]
     latest_first = reversed(fresh)
-    return max(latest_first, key=lambda each: (each.standing == fitting[0], each.stream == event.stream), default=None)
+    return max(latest_first, key=lambda each: (each.state == fitting[0], each.stream == event.stream), default=None)
 
 
 def _find_topic(event: MessageEvent) -> str | None:

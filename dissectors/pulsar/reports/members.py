@@ -208,8 +208,8 @@ class DurationStatistics:
         lasted = max(lasted, 0)
         shift = max(lasted.bit_length() - _BITS, 0)
         group = lasted >> shift << shift
-        count, kept = self._groups.get(group, (0, lasted))
-        self._groups[group] = count + 1, kept
+        count, lasted_ns = self._groups.get(group, (0, lasted))
+        self._groups[group] = count + 1, lasted_ns
         self.count += 1
         self.longest = lasted if self.longest is None else max(self.longest, lasted)
 
@@ -218,8 +218,8 @@ class DurationStatistics:
         """The middle one, of two the smaller; see the module."""
         below = 0
         for group in sorted(self._groups):
-            count, kept = self._groups[group]
+            count, lasted_ns = self._groups[group]
             below += count
             if 2 * below >= self.count:
-                return kept
+                return lasted_ns
         return None

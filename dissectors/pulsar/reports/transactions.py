@@ -77,7 +77,7 @@ class TransactionRow(OpenRow):
     )
     timeout_ns: int | None = column("duration", "the time that the client asked for")
     made_ns: int | None = column(
-        "duration", "how long NEW_TXN took", of=lambda row: _subtract_times(row.asked, row.made_at)
+        "duration", "how long NEW_TXN took", of=lambda row: _subtract_times(row.requested_at, row.made_at)
     )
     end_ns: int | None = column(
         "duration", "how long END_TXN took", of=lambda row: _subtract_times(row.ending, row.ended)
@@ -94,7 +94,7 @@ class TransactionRow(OpenRow):
     )
     ended_there: int = column("number", "of these, how many answered that it is", 0)
     ended: int | None = column("time", "when END_TXN was answered")
-    asked: int | None = None
+    requested_at: int | None = None
     made_at: int | None = None
     action: str | None = None
     ending: int | None = None
@@ -115,7 +115,7 @@ class TransactionRow(OpenRow):
 
     def settle(self, now: int) -> None:
         """Says how it stands at a time, as far as messages tell."""
-        begun = self.made_at or self.asked
+        begun = self.made_at or self.requested_at
         due = None if self.timeout_ns is None or begun is None else begun + self.timeout_ns
         late = due is not None and (self.ending or now) >= due
         done = _DONE.get(self.action or "")
@@ -134,7 +134,7 @@ class TransactionRow(OpenRow):
     @property
     def took(self) -> int | None:
         """Duration in ns from its beginning to the last message about its end."""
-        return _subtract_times(self.asked or self.made_at, self.ended or self.ending or self.last)
+        return _subtract_times(self.requested_at or self.made_at, self.ended or self.ending or self.last)
 
 
 class TransactionReport(Report[TransactionRow]):
@@ -170,7 +170,7 @@ class TransactionReport(Report[TransactionRow]):
 
     def receive_new(self, event: MessageEvent) -> None:
         """Makes a row for NEW_TXN, which has no number yet."""
-        made = TransactionRow(event.time, event.time, client=event.client, asked=event.time)
+        made = TransactionRow(event.time, event.time, client=event.client, requested_at=event.time)
         made.note("new", event)
         made.coordinator = number(event.values, "tc_id")
         made.timeout_ns = number(event.values, "txn_ttl_millis") * _MS or None

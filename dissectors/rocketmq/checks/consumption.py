@@ -78,44 +78,46 @@ class EmptyPulls(RocketmqCheck):
 
     def receive_pull(self, event: MessageEvent) -> None:
         """Notes the queue and offset of a pull, and whether the broker may hold it."""
-        asked = read_header(event.values)
-        group, topic = text(asked, "consumerGroup") or "", text(asked, "topic") or ""
-        queue = event.stream, group, topic, number(asked, "queueId", -1)
-        long = number(asked, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
-        may_wait = bool(number(asked, "sysFlag") & SUSPEND) and long
-        self.await_answer(event, _PullRequest(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
+        header = read_header(event.values)
+        group, topic = text(header, "consumerGroup") or "", text(header, "topic") or ""
+        queue = event.stream, group, topic, number(header, "queueId", -1)
+        long = number(header, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
+        may_wait = bool(number(header, "sysFlag") & SUSPEND) and long
+        self.await_answer(event, _PullRequest(queue, number(header, "queueOffset", -1), may_wait, event.moment))
 
-    def receive_answer(self, asked: _PullRequest, event: MessageEvent) -> None:
+    def receive_answer(self, pending: _PullRequest, event: MessageEvent) -> None:
         """Notes whether an answer brings messages."""
         code = None if event.error is None else event.error[0]
         if code == _MOVED:
-            self.move(asked, event)
+            self.move(pending, event)
         elif code in (_NOT_FOUND, _RETRY):
-            self.come_back(asked, event)
+            self.come_back(pending, event)
         elif code is None:
-            self.empty.pop(asked.queue)
-            self.moved.pop(asked.queue)
+            self.empty.pop(pending.queue)
+            self.moved.pop(pending.queue)
 
-    def come_back(self, asked: _PullRequest, event: MessageEvent) -> None:
+    def come_back(self, pending: _PullRequest, event: MessageEvent) -> None:
         """Counts a pull that found nothing."""
-        went_on = number(read_header(event.values), "nextBeginOffset", asked.offset) != asked.offset
-        took = asked.moment.measure_until(event)
+        went_on = number(read_header(event.values), "nextBeginOffset", pending.offset) != pending.offset
+        took = pending.moment.measure_until(event)
         if went_on or took is None or took > AT_ONCE:
             return
-        repeats = self.empty.find_at(asked.queue, event.time)
+        repeats = self.empty.find_at(pending.queue, event.time)
         if repeats.add(STORM):
-            sentence = "unsuspended" if asked.may_wait else "polling"
+            sentence = "unsuspended" if pending.may_wait else "polling"
             took = event.time - repeats.begun
-            self.find(sentence, who=_name_puller(asked.queue, event), count=repeats.count, took=took)
+            self.find(sentence, who=_name_puller(pending.queue, event), count=repeats.count, took=took)
 
-    def move(self, asked: _PullRequest, event: MessageEvent) -> None:
+    def move(self, pending: _PullRequest, event: MessageEvent) -> None:
         """Handles an answer that says that the offset does not exist."""
-        moved = self.moved.find_at(asked.queue, event.time)
-        if asked.offset != moved.offset:
-            moved = self.moved[asked.queue] = _MovedOffset(event.time, offset=asked.offset)
+        moved = self.moved.find_at(pending.queue, event.time)
+        if pending.offset != moved.offset:
+            moved = self.moved[pending.queue] = _MovedOffset(event.time, offset=pending.offset)
         if moved.add(MOVED):
             took = event.time - moved.begun
-            self.find("moved", who=_name_puller(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
+            self.find(
+                "moved", who=_name_puller(pending.queue, event), offset=pending.offset, count=moved.count, took=took
+            )
 
     on = subscribe_to(
         *(PULLS, (Role.REQUEST,), receive_pull, "consumerGroup", "topic", "queueId", "queueOffset", "sysFlag"),
@@ -148,10 +150,10 @@ _SENDS = "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE"
 
 @make_slotted(frozen=False, eq=False)
 class _ReturnWindow(CountWindow):
-    """What a group sent back since `begun`. is_said: whether that was too much already."""
+    """What a group sent back since `begun`. is_reported: whether that was too much already."""
 
     different: set[str] = field(default_factory=set)
-    is_said: bool = False
+    is_reported: bool = False
 
 
 class ReturnedMessages(RocketmqCheck):
@@ -170,15 +172,15 @@ class ReturnedMessages(RocketmqCheck):
 
     def receive_back(self, event: MessageEvent) -> None:
         """Counts a message that a consumer returns."""
-        said = read_header(event.values)
-        group = text(said, "group") or ""
-        message = text(said, "originMsgId") or f"at {number(said, 'offset')}"
+        header = read_header(event.values)
+        group = text(header, "group") or ""
+        message = text(header, "originMsgId") or f"at {number(header, 'offset')}"
         times = self.times.find((event.server, group, message))
         times[0] += 1
-        most = number(said, "maxReconsumeTimes", -1)
+        most = number(header, "maxReconsumeTimes", -1)
         most = most if most >= 0 else MOST_TIMES
         # below 0 it is given up, as the message itself says
-        if times[0] == most + 1 and number(said, "delayLevel") >= 0:
+        if times[0] == most + 1 and number(header, "delayLevel") >= 0:
             self.find("spent", group=group, message=message, most=most)
         elif times[0] == times[1]:
             times[1] *= 2
@@ -187,8 +189,8 @@ class ReturnedMessages(RocketmqCheck):
         window.count += 1
         if len(window.different) < MOST_PLACES:
             window.different.add(message)
-        if window.count >= RETURN_STORM and not window.is_said:
-            window.is_said = True
+        if window.count >= RETURN_STORM and not window.is_reported:
+            window.is_reported = True
             took, different = event.time - window.begun, len(window.different)
             self.find("storm", group=group, count=window.count, took=took, different=different)
 

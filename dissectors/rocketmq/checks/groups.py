@@ -23,7 +23,7 @@ EXPIRED = 120 * SECOND
 MOST_MEMBERS = 256
 """Of a group, that are compared."""
 
-MOST_SAID = 1024
+MOST_REPORTED = 1024
 """Pairs of members of which something was said."""
 
 MOST_SHOWN = 3
@@ -70,13 +70,13 @@ class GroupMembers(RocketmqCheck):
         """By server and client the last heartbeat."""
         self.beating: BoundedTable[int, Moment] = BoundedTable()
         """The same by connection."""
-        self.said: BoundedTable[tuple[str, str], dict[tuple[str, str], _Difference]] = BoundedTable(make=dict)
+        self.reported: BoundedTable[tuple[str, str], dict[tuple[str, str], _Difference]] = BoundedTable(make=dict)
         """By group what was said of two members."""
 
     def receive_leave(self, event: MessageEvent) -> None:
         """Forgets a client that leaves its group."""
-        said = read_header(event.values)
-        client, group = text(said, "clientID") or "", text(said, "consumerGroup") or ""
+        header = read_header(event.values)
+        client, group = text(header, "clientID") or "", text(header, "consumerGroup") or ""
         self.groups.find((event.server, group)).pop(client, None)
         self.beats.pop((event.server, client))
         self.beating.pop(event.stream)
@@ -100,13 +100,13 @@ class GroupMembers(RocketmqCheck):
         if silent is not None and silent > EXPIRED:
             self.find("silent", client="the client", took=silent)
 
-    def join(self, client: str, said: Mapping[str, Any], event: MessageEvent) -> None:
+    def join(self, client: str, body: Mapping[str, Any], event: MessageEvent) -> None:
         """Notes that a client is a member of a group."""
-        group = event.server, text(said, "groupName") or ""
+        group = event.server, text(body, "groupName") or ""
         members = self.groups.find(group)
         if client not in members and len(members) == MOST_MEMBERS:
             members.pop(next(iter(members)))
-        members[client] = _Member(_read_expressions(said), said.get("messageModel") == _BROADCASTING)
+        members[client] = _Member(_read_expressions(body), body.get("messageModel") == _BROADCASTING)
         for name in members:
             beat = self.beats.get((event.server, name))
             if name != client and beat is not None and event.time - beat.time <= EXPIRED:
@@ -118,10 +118,10 @@ class GroupMembers(RocketmqCheck):
         now = _Difference(mine.broadcasts != theirs.broadcasts, "")
         if not (mine.broadcasts or theirs.broadcasts):
             now = _Difference(False, _format_difference(mine.wishes, theirs.wishes))
-        said = self.said.find(group)
-        if now == said.get((one, other), _ALIKE) or len(said) == MOST_SAID:
+        reported = self.reported.find(group)
+        if now == reported.get((one, other), _ALIKE) or len(reported) == MOST_REPORTED:
             return
-        said[one, other] = now
+        reported[one, other] = now
         if now.is_mixed:
             self.find("models", one=one, other=other, group=group[1])
         elif now.what:
@@ -132,10 +132,10 @@ class GroupMembers(RocketmqCheck):
     )
 
 
-def _read_expressions(said: Mapping[str, Any]) -> _Expressions:
+def _read_expressions(body: Mapping[str, Any]) -> _Expressions:
     """What a heartbeat says of a group; topics of retries are each member's own affair."""
     found = {}
-    for each in structs(said.get("subscriptionDataSet")):
+    for each in structs(body.get("subscriptionDataSet")):
         topic = text(each, "topic") or ""
         if not topic.startswith(_RETRY):
             kind = text(each, "expressionType") or "TAG"

@@ -18,6 +18,7 @@ drops a broker that has not registered for heartbeatTimeoutMillis, two minutes b
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
@@ -25,6 +26,7 @@ from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
+from dissectors.wire.times import lasting
 
 WINDOW = 60 * SECOND
 """Nanoseconds that are looked at together."""
@@ -35,7 +37,7 @@ STORM, SHARE = 20, 10
 _BUSY = frozenset({2, 215})
 """SYSTEM_BUSY, FLOW_CONTROL."""
 
-_ASKED = (
+_REQUESTS = (
     "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2 PULL_MESSAGE "
     "LITE_PULL_MESSAGE POP_MESSAGE POP_LITE_MESSAGE CONSUMER_SEND_MSG_BACK ACK_MESSAGE BATCH_ACK_MESSAGE HEART_BEAT "
     "QUERY_MESSAGE"
@@ -44,11 +46,11 @@ _ASKED = (
 
 @make_slotted(frozen=False, eq=False)
 class _AnswerWindow(CountWindow):
-    """What a server answered since `begun`. is_said: whether that was too much already."""
+    """What a server answered since `begun`. is_reported: whether that was too much already."""
 
     busy: int = 0
     errors: Counter[str] = field(default_factory=Counter)
-    is_said: bool = False
+    is_reported: bool = False
 
 
 class BusyBrokers(RocketmqCheck):
@@ -69,14 +71,14 @@ class BusyBrokers(RocketmqCheck):
             return
         window.busy += 1
         window.errors[event.error[1]] += 1
-        if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_said:
-            window.is_said = True
+        if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_reported:
+            window.is_reported = True
             errors = ", ".join(f"{count} {name}" for name, count in window.errors.most_common())
-            counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
+            counts: dict[str, Any] = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
-    on = subscribe_to(_ASKED, (Role.REQUEST,), receive_request) | subscribe_to(
-        _ASKED, ANSWERS, for_request(receive_answer)
+    on = subscribe_to(_REQUESTS, (Role.REQUEST,), receive_request) | subscribe_to(
+        _REQUESTS, ANSWERS, for_request(receive_answer)
     )
 
 
@@ -90,6 +92,14 @@ class MasterChanges(RocketmqCheck):
         self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
         """By name of a broker its master's epoch, and what it is called."""
         self.leaders: BoundedTable[str, str] = BoundedTable()
+        self.heartbeats: BoundedTable[str, int] = BoundedTable()
+        """By address of a broker when it sent its last heartbeat."""
+
+    def receive_heartbeat(self, event: MessageEvent) -> None:
+        """Notes that a broker is alive."""
+        address = text(read_header(event.values), "brokerAddr")
+        if address is not None:
+            self.heartbeats[address] = event.time
 
     def receive_question(self, event: MessageEvent) -> None:
         """Notes a request, which may name a broker."""
@@ -97,8 +107,8 @@ class MasterChanges(RocketmqCheck):
 
     def receive_leader(self, _: str, event: MessageEvent) -> None:
         """The leader of the controllers."""
-        said = read_header(event.values)
-        group, address = text(said, "group") or "", text(said, "controllerLeaderAddress")
+        header = read_header(event.values)
+        group, address = text(header, "group") or "", text(header, "controllerLeaderAddress")
         if event.error is not None or address is None:
             return
         before = self.leaders.get(group)
@@ -108,18 +118,22 @@ class MasterChanges(RocketmqCheck):
 
     def receive_master(self, broker: str, event: MessageEvent) -> None:
         """The master of a broker."""
-        said = read_header(event.values)
-        address, epoch = text(said, "masterAddress"), number(said, "masterEpoch", -1)
+        header = read_header(event.values)
+        address, epoch = text(header, "masterAddress"), number(header, "masterEpoch", -1)
         before = self.masters.get(broker)
         if event.error is not None or not broker or address is None or epoch < 0 or (before and epoch <= before[0]):
             return
-        master = f"{address}, broker id {said.get('masterBrokerId')}"
+        master = f"{address}, broker id {header.get('masterBrokerId')}"
         if before and before[1] != master:
-            self.find("master", broker=broker, now=master, epoch=epoch, before=before[1])
+            beat = self.heartbeats.get(before[1].partition(",")[0])
+            silent = "" if beat is None else f", whose last heartbeat was {lasting(event.time - beat)} before"
+            about = f"broker {broker}"
+            self.find("master", about=about, broker=broker, now=master, epoch=epoch, before=before[1], silent=silent)
         self.masters[broker] = epoch, master
 
     on = (
         subscribe_to(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | subscribe_to("BROKER_HEARTBEAT", ASKS, receive_heartbeat, "brokerAddr")
         | subscribe_to(
             *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
         )
@@ -162,8 +176,8 @@ class MissingRoutes(RocketmqCheck):
 
     def receive_register(self, event: MessageEvent) -> None:
         """Notes which broker sends a REGISTER_BROKER request, and awaits its answer."""
-        said = read_header(event.values)
-        name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
+        header = read_header(event.values)
+        name, address = text(header, "brokerName") or "a broker", text(header, "brokerAddr") or event.client
         self.await_answer(event, f"{name} at {address}")
 
     def receive_unregister(self, event: MessageEvent) -> None:
@@ -176,13 +190,13 @@ class MissingRoutes(RocketmqCheck):
 
     def receive_route(self, topic: str, event: MessageEvent) -> None:
         """The answer to a client."""
-        asked, known = (event.client, event.server, topic), self.known.find(topic)
+        window_key, known = (event.client, event.server, topic), self.known.find(topic)
         if event.error is None:
-            self.missing.pop(asked)
+            self.missing.pop(window_key)
             if len(known) < _SERVERS or event.server in known:
                 known[event.server] = event.time
         elif event.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
-            repeats = self.missing.find_at(asked, event.time)
+            repeats = self.missing.find_at(window_key, event.time)
             if repeats.add(TIMES):
                 took = event.time - repeats.begun
                 self.find("missing", client=event.client, count=repeats.count, took=took, topic=topic)
@@ -193,13 +207,15 @@ class MissingRoutes(RocketmqCheck):
     def receive_registered(self, broker: str, event: MessageEvent) -> None:
         """Handles the answer to REGISTER_BROKER; a server that does not know the request is no name server."""
         if event.error is not None and event.error[0] != NOT_SUPPORTED:
-            self.find("refused", broker=broker, error=event.error[1])
+            why = text(event.values, "remark")
+            error = event.error[1] if why is None else f"{event.error[1]}, {why[:200]}"
+            self.find("refused", about=f"broker {broker}", broker=broker, error=error)
 
     on = (
         subscribe_to(_ASK, (Role.REQUEST,), receive_question, "topic")
         | subscribe_to(_ASK, ANSWERS, for_request(receive_route))
         | subscribe_to(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
-        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered))
+        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered), ("remark",))
         | subscribe_to(_UNREGISTER, ASKS, receive_unregister)
         | subscribe_to(_DELETE, (Role.REQUEST,), receive_delete, "topic")
     )

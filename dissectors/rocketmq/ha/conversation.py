@@ -28,7 +28,7 @@ class HAConversation(Conversation):
 
     kind: HAProtocol | None = None
     reached: int | None = None
-    told: bool = False
+    is_reported: bool = False
     greetings: list[int] = field(default_factory=list)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
@@ -59,9 +59,9 @@ class HAConversation(Conversation):
         """Told once, until the slave is near again."""
         if found.form.operation != SLAVE_OFFSET or self.reached is None:
             return {}
-        behind, before = self.reached - found.offset, self.told
-        self.told = behind > FAR
-        return {BEHIND: str(behind)} if self.told and not before else {}
+        behind, before = self.reached - found.offset, self.is_reported
+        self.is_reported = behind > FAR
+        return {BEHIND: str(behind)} if self.is_reported and not before else {}
 
     def note_loss(self, from_client: bool) -> None:
         """Forgets how far the master has sent, because bytes are lost."""

@@ -131,28 +131,28 @@ def _find_bounds() -> tuple[int, int]:
 
 def _describe_run(data: bytes, from_slave: bool, found: RecognisedRun) -> Iterator[str]:
     most, _ = _find_bounds()
-    met = list(islice(iterate_links(data, from_slave, found.kind), most + 1))
-    more = "more than " if len(met) > most else ""
-    count = Counter(link.frame.form.operation for link in met[:most])
-    offsets = [link.frame.offset for link in met if link.frame.form.operation != HANDSHAKE and link.frame.offset >= 0]
+    links = list(islice(iterate_links(data, from_slave, found.kind), most + 1))
+    more = "more than " if len(links) > most else ""
+    count = Counter(link.frame.form.operation for link in links[:most])
+    offsets = [link.frame.offset for link in links if link.frame.form.operation != HANDSHAKE and link.frame.offset >= 0]
     if count[HANDSHAKE]:
         yield "a slave says who it is" if from_slave else "a master says its epochs"
     if from_slave and offsets:
         reports = format_count(count[SLAVE_OFFSET], "report")
         yield f"{more}{reports} of a slave, offsets {offsets[0]:,} to {offsets[-1]:,}"
     if count[TRANSFER]:
-        last = met[-1].frame
+        last = links[-1].frame
         yield f"{more}{format_count(count[TRANSFER], 'block')} of log, {offsets[0]:,} to {last.offset + last.data:,}"
-        yield _describe_messages(data, met)
+        yield _describe_messages(data, links)
     if count[HEARTBEAT]:
         yield format_count(count[HEARTBEAT], "heartbeat")
 
 
-def _describe_messages(data: bytes, met: list[FrameLink]) -> str:
+def _describe_messages(data: bytes, links: list[FrameLink]) -> str:
     """The messages of a run's blocks together."""
     topics: Counter[str | bytes | None] = Counter()
     left = _LOOK
-    for base, log in _iterate_stretches(data, met):
+    for base, log in _iterate_stretches(data, links):
         for span in iterate_spans(log, 0, min(len(log), left), base):
             if span.spec is None:
                 topics.update(_iterate_topics(log, span.start, span.stop))
@@ -162,11 +162,11 @@ def _describe_messages(data: bytes, met: list[FrameLink]) -> str:
     return format_topics(topics, at_least=left <= 0)
 
 
-def _iterate_stretches(data: bytes, met: list[FrameLink]) -> Iterator[tuple[int, bytes]]:
+def _iterate_stretches(data: bytes, links: list[FrameLink]) -> Iterator[tuple[int, bytes]]:
     """Log without a jump: where it begins, and its bytes, not much more than are looked at."""
     parts: list[bytes] = []
     base = end = size = 0
-    for link in met:
+    for link in links:
         found = link.frame
         if not found.is_transfer or not found.data or size >= _LOOK:
             continue

@@ -25,7 +25,7 @@ from dissectors.wire.amounts import duration_text
 from dissectors.wire.parts import ValuePart, struct
 from dissectors.wire.times import milliseconds, timestamp
 
-_SPELT = re.compile(
+_ESCAPES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[\0-\x7f]"
     rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\0-\x7f]"
 )
@@ -66,7 +66,7 @@ def spell_utf8(text: str) -> SpelledText:
 def spell_json(raw: bytes, text: str) -> SpelledText | None:
     """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
     end = raw.rfind(raw[:1])
-    sizes = [found.end() - found.start() for found in _SPELT.finditer(raw, 1, max(end, 1))]
+    sizes = [found.end() - found.start() for found in _ESCAPES.finditer(raw, 1, max(end, 1))]
     if len(sizes) != len(text) or sum(sizes) != end - 1:
         return None
     places = [*accumulate(sizes, initial=1)]
@@ -154,9 +154,9 @@ def format_handle(text: str) -> str | None:
     words = text.split(" ")
     if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_is_word, _HANDLE, words)):
         return None
-    said = [f"popped {timestamp(int(words[1]))}", f"invisible for {duration_text(int(words[2]))}"]
-    said.append(f"{words[5]}, queue {words[6]}" + (f", offset {words[7]}" if len(words) == len(_HANDLE) else ""))
-    return ", ".join(said)
+    parts = [f"popped {timestamp(int(words[1]))}", f"invisible for {duration_text(int(words[2]))}"]
+    parts.append(f"{words[5]}, queue {words[6]}" + (f", offset {words[7]}" if len(words) == len(_HANDLE) else ""))
+    return ", ".join(parts)
 
 
 def _is_word(word: _Word, text: str) -> bool:

@@ -40,13 +40,13 @@ _OFFSETS = re.compile(rb"(?:[0-9]{1,19},)*[0-9]{1,19},?")
 _MOST = 4096
 """Characters of base64 that are looked at for bits, and bytes of a record for offsets."""
 
-_BESIDE = 64
+_MOST_SIBLINGS = 64
 """Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
 
-FindBeside = Callable[[str], Any]
+FindSibling = Callable[[str], Any]
 """The value of a node beside, by name; None where there is none."""
 
-TextFormatter = Callable[[Any, FindBeside], "str | None"]
+TextFormatter = Callable[[Any, FindSibling], "str | None"]
 
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
@@ -56,12 +56,12 @@ def format_text(node: Field, nodes: list[Field]) -> str | None:
         return None
     say = _TEXTS.get(spec.name)
     if say is not None:
-        return say(value, lambda name: _find_beside(nodes, name))
+        return say(value, lambda name: _find_sibling(nodes, name))
     return _format_number(spec.name, value) if spec.type == _NUMBER else None
 
 
-def _find_beside(nodes: Iterable[Field], name: str) -> Any:
-    return next((node.value for node in islice(nodes, _BESIDE) if node.spec.name == name), None)
+def _find_sibling(nodes: Iterable[Field], name: str) -> Any:
+    return next((node.value for node in islice(nodes, _MOST_SIBLINGS) if node.spec.name == name), None)
 
 
 def _format_number(name: str, value: Any) -> str | None:
@@ -73,45 +73,45 @@ def _format_number(name: str, value: Any) -> str | None:
     return duration_text(value) if name in _DURATIONS and 0 < value < _EARLIEST else None
 
 
-def _format_topic(value: Any, _: FindBeside) -> str | None:
+def _format_topic(value: Any, _: FindSibling) -> str | None:
     return format_topic(value)
 
 
-def _format_message_id(value: Any, _: FindBeside) -> str | None:
+def _format_message_id(value: Any, _: FindSibling) -> str | None:
     return format_id(value) if isinstance(value, str) else None
 
 
-def _format_unique(value: Any, _: FindBeside) -> str | None:
+def _format_unique(value: Any, _: FindSibling) -> str | None:
     return format_unique_id(value) if isinstance(value, str) else None
 
 
-def _format_permission(value: Any, _: FindBeside) -> str | None:
+def _format_permission(value: Any, _: FindSibling) -> str | None:
     return format_permission(value) if isinstance(value, int) else None
 
 
-def _format_queue(value: Any, beside: FindBeside) -> str | None:
+def _format_queue(value: Any, find_sibling: FindSibling) -> str | None:
     """Queues of what waits are levels."""
-    if not isinstance(value, int) or value < 0 or beside("topic") not in SCHEDULED:
+    if not isinstance(value, int) or value < 0 or find_sibling("topic") not in SCHEDULED:
         return None
     return f"delay level {value + 1}, {format_default_delay(value + 1)}"
 
 
-def _format_acknowledged(value: Any, beside: FindBeside) -> str | None:
+def _format_acknowledged(value: Any, find_sibling: FindSibling) -> str | None:
     """The offsets of a bit set."""
-    first = beside("so")
+    first = find_sibling("so")
     if not isinstance(first, int) or not isinstance(value, str) or len(value) > _MOST:
         return None
     try:
         data = b64decode(value, validate=True)
     except (binascii.Error, ValueError):
         return None
-    said, many = runs_text(f"{int.from_bytes(data, 'little'):b}"[::-1], first)
-    return f"{'offsets' if many else 'offset'} {said}" if said else None
+    numbers, many = runs_text(f"{int.from_bytes(data, 'little'):b}"[::-1], first)
+    return f"{'offsets' if many else 'offset'} {numbers}" if numbers else None
 
 
-def _format_body(value: Any, beside: FindBeside) -> str | None:
+def _format_body(value: Any, find_sibling: FindSibling) -> str | None:
     is_short = isinstance(value, bytes) and len(value) <= _MOST
-    if is_short and beside("topic") == _OF_HALF_MESSAGES and _OFFSETS.fullmatch(value):
+    if is_short and find_sibling("topic") == _OF_HALF_MESSAGES and _OFFSETS.fullmatch(value):
         return f"done with the half messages at {value.decode().rstrip(',').replace(',', ', ')}"
     return printable(value)
 

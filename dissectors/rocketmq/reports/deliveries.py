@@ -106,10 +106,10 @@ class _PendingReturn(NamedTuple):
     found: MessageDelivery
 
 
-def _weigh_request(kept: _PendingSend | _PendingRead | _PendingAck | _PendingReturn) -> int:
-    if isinstance(kept, _PendingSend):
-        return len(kept.messages)
-    return len(kept.places) if isinstance(kept, _PendingAck) else 1
+def _weigh_request(request: _PendingSend | _PendingRead | _PendingAck | _PendingReturn) -> int:
+    if isinstance(request, _PendingSend):
+        return len(request.messages)
+    return len(request.places) if isinstance(request, _PendingAck) else 1
 
 
 class DeliveryReport(Report[MessageDelivery]):
@@ -147,13 +147,13 @@ class DeliveryReport(Report[MessageDelivery]):
         """Notes the messages of a SEND until its answer comes."""
         what = read_send(event)
         if what.retry_group is None:
-            self.await_answer(event, _PendingSend([self.attempt(event, what, said) for said in what.each]))
+            self.await_answer(event, _PendingSend([self.attempt(event, what, each) for each in what.each]))
         else:
             self.send_back(event, what)
 
-    def attempt(self, event: MessageEvent, what: SendRequest, said: Mapping[str, Any]) -> TrackedMessage:
+    def attempt(self, event: MessageEvent, what: SendRequest, properties: Mapping[str, Any]) -> TrackedMessage:
         """Notes one message of a SEND, which may have been sent before."""
-        key = text(said, "UNIQ_KEY")
+        key = text(properties, "UNIQ_KEY")
         message = self.messages.find(key)
         if message is None or (message.send is not None and message.status == _OK):
             message = TrackedMessage(event.time, event.time, topic=what.topic, key=key)
@@ -163,8 +163,8 @@ class DeliveryReport(Report[MessageDelivery]):
             )  # fmt: skip
             message.send, message.sent, message.size, message.state = event.row, event.time, event.size, UNANSWERED
             message.batch, message.half = what.batch, what.is_half
-            message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
-            message.due = estimate_due(said, event.time)
+            message.keys, message.tags = text(properties, "KEYS"), text(properties, "TAGS")
+            message.due = estimate_due(properties, event.time)
         if message.attempts == 0 or not self.is_passed_on(message, event):
             message.attempts += 1
             message.state = UNANSWERED
@@ -185,9 +185,9 @@ class DeliveryReport(Report[MessageDelivery]):
 
     def receive_sent(self, sending: _PendingSend, event: MessageEvent) -> None:
         """The answer to a SEND."""
-        messages, said = sending.messages, read_header(event.values)
+        messages, header = sending.messages, read_header(event.values)
         code, status = event.error or (0, _OK)
-        places, offset = parse_offset_ids(text(said, "msgId")), number(said, "queueOffset", -1)
+        places, offset = parse_offset_ids(text(header, "msgId")), number(header, "queueOffset", -1)
         for at, message in enumerate(messages):
             if message.answered is None or message.status != _OK or event.stream == message.stream:
                 message.answered, message.status = event.time, status
@@ -197,20 +197,20 @@ class DeliveryReport(Report[MessageDelivery]):
                 continue
             message.state = HALF if message.half else STORED
             if not message.half and message.due is None:  # else the broker keeps it in a topic of its own
-                message.queue, message.offset = number(said, "queueId", -1), offset + at
+                message.queue, message.offset = number(header, "queueId", -1), offset + at
             if len(places) == len(messages):
                 message.place = places[at]
             elif places:
                 message.place = (*places[0][:2], at)
             if len(messages) == 1:
-                message.key = message.key or text(said, "transactionId")
+                message.key = message.key or text(header, "transactionId")
             self.messages.add(message, message.key, message.place)
 
     def end_transaction(self, event: MessageEvent) -> None:
         """Notes how END_TRANSACTION ends a half message."""
-        said = read_header(event.values)
-        message = self.messages.find(text(said, "transactionId"), text(said, "msgId"))
-        word = _ENDS.get(number(said, "commitOrRollback"))
+        header = read_header(event.values)
+        message = self.messages.find(text(header, "transactionId"), text(header, "msgId"))
+        word = _ENDS.get(number(header, "commitOrRollback"))
         if message is not None and word is not None:
             message.note(word, event)
             message.state = STORED if word == "committed" else ROLLED_BACK
@@ -235,19 +235,19 @@ class DeliveryReport(Report[MessageDelivery]):
 
     def receive_read(self, event: MessageEvent) -> None:
         """Notes a PULL or POP until its answer comes."""
-        said, pops = read_header(event.values), (event.operation or "") in POPS.split()
-        reader, broker = self.find_reader(text(said, "consumerGroup"), event), _list_broker_names(said, event)[0]
-        if not pops and number(said, "sysFlag") & _COMMITS:
+        header, pops = read_header(event.values), (event.operation or "") in POPS.split()
+        reader, broker = self.find_reader(text(header, "consumerGroup"), event), _list_broker_names(header, event)[0]
+        if not pops and number(header, "sysFlag") & _COMMITS:
             self.commit(event)
         self.await_answer(event, _PendingRead(reader, broker, event.client, "pop" if pops else "pull"))
 
     def commit(self, event: MessageEvent) -> None:
         """Acknowledges what a committed offset covers."""
-        said = read_header(event.values)
-        reader, topic = self.find_reader(text(said, "consumerGroup"), event), text(said, "topic")
-        for broker in _list_broker_names(said, event):
-            queue = reader, topic, number(said, "queueId"), broker
-            done = self.outstanding.acknowledge_before(queue, number(said, "commitOffset"))
+        header = read_header(event.values)
+        reader, topic = self.find_reader(text(header, "consumerGroup"), event), text(header, "topic")
+        for broker in _list_broker_names(header, event):
+            queue = reader, topic, number(header, "queueId"), broker
+            done = self.outstanding.acknowledge_before(queue, number(header, "commitOffset"))
             for left, (found, *_) in enumerate(reversed(done)):
                 if found.at[:-1] == queue and not found.is_back and found.open:
                     _mark_acknowledged(event, found, is_named=left < MOST_NAMED)
@@ -283,14 +283,14 @@ class DeliveryReport(Report[MessageDelivery]):
 
     def find_message(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> TrackedMessage:
         """Returns the message with this name or place; makes one if it was sent before the capture."""
-        said, key = each.said, text(each.said, "UNIQ_KEY")
-        message = self.messages.find(each.place, key, parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        properties, key = each.properties, text(each.properties, "UNIQ_KEY")
+        message = self.messages.find(each.place, key, parse_offset_id(text(properties, "ORIGIN_MESSAGE_ID") or ""))
         if message is None:
-            topic = resolve_real_topic(each.topic, reading.reader[0], said)
+            topic = resolve_real_topic(each.topic, reading.reader[0], properties)
             message = TrackedMessage(event.time, event.time, topic=topic, key=key)
-            message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
+            message.keys, message.tags = text(properties, "KEYS"), text(properties, "TAGS")
         if message.due is None:
-            message.due = estimate_due(said, None)
+            message.due = estimate_due(properties, None)
         if not (each.topic or "").startswith(RETRY):
             message.place, message.queue, message.offset = each.place, each.queue, each.offset
         elif message.place is None:
@@ -302,8 +302,8 @@ class DeliveryReport(Report[MessageDelivery]):
 
     def receive_ack(self, event: MessageEvent) -> None:
         """Handles ACK_MESSAGE: a consumer acknowledges one message that it got by POP."""
-        said = read_header(event.values)
-        self.acknowledge([read_receipt(said)], _list_broker_names(said, event), event)
+        header = read_header(event.values)
+        self.acknowledge([read_receipt(header)], _list_broker_names(header, event), event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
         """Handles BATCH_ACK_MESSAGE: a consumer acknowledges up to MOST_IDS messages that it got by POP."""
@@ -333,22 +333,24 @@ class DeliveryReport(Report[MessageDelivery]):
 
     def receive_back(self, event: MessageEvent) -> None:
         """Handles CONSUMER_SEND_MSG_BACK: a consumer returns a message, to get it again later."""
-        said = read_header(event.values)
-        origin, at = text(said, "originMsgId"), number(said, "offset", -1)
+        header = read_header(event.values)
+        origin, at = text(header, "originMsgId"), number(header, "offset", -1)
         message = self.messages.find((event.server, at, 0))
         if message is None or origin not in (None, message.key):
             message = self.messages.find(origin, parse_offset_id(origin or "")) or message
-        found = None if message is None else message.to.get(self.find_reader(text(said, "group"), event))
+        found = None if message is None else message.to.get(self.find_reader(text(header, "group"), event))
         if found is not None:
-            most = number(said, "maxReconsumeTimes", -1)
-            found.dead = number(said, "delayLevel") < 0 or 0 <= most <= found.counted
+            most = number(header, "maxReconsumeTimes", -1)
+            found.dead = number(header, "delayLevel") < 0 or 0 <= most <= found.counted
             _mark_returned(event, found)
             self.await_answer(event, _PendingReturn(found))
 
     def send_back(self, event: MessageEvent, what: SendRequest) -> None:
         """Handles a SEND to a retry topic, by which ordered consumers return messages."""
-        said = what.each[0]
-        message = self.messages.find(text(said, "UNIQ_KEY"), parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        properties = what.each[0]
+        message = self.messages.find(
+            text(properties, "UNIQ_KEY"), parse_offset_id(text(properties, "ORIGIN_MESSAGE_ID") or "")
+        )
         found = None if message is None else message.to.get(self.find_reader(what.retry_group, event))
         if found is not None:
             found.dead = 0 <= what.most < what.again
@@ -412,9 +414,9 @@ class DeliveryReport(Report[MessageDelivery]):
         return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
 
 
-def _list_broker_names(said: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
+def _list_broker_names(header: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
     """What a broker may be called: its name, where it is said, and the address."""
-    called = text(said, name)
+    called = text(header, name)
     return (event.server,) if called is None else (called, event.server)
 
 

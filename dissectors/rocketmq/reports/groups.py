@@ -98,13 +98,13 @@ class GroupMember(OngoingRow):
         self.state, self.ended = state, time
         self.locks.clear()
 
-    def subscribe(self, said: Mapping[str, Any], event: MessageEvent) -> None:
+    def subscribe(self, consumer: Mapping[str, Any], event: MessageEvent) -> None:
         """Notes what a consumer says about itself in a heartbeat."""
-        kind = text(said, "consumeType")
+        kind = text(consumer, "consumeType")
         self.kind = None if kind is None else _KINDS.get(kind, kind)
-        self.model, self.begins = text(said, "messageModel"), text(said, "consumeFromWhere")
+        self.model, self.begins = text(consumer, "messageModel"), text(consumer, "consumeFromWhere")
         wishes = {}
-        for each in structs(said.get("subscriptionDataSet"))[:MOST_NAMES]:
+        for each in structs(consumer.get("subscriptionDataSet"))[:MOST_NAMES]:
             expression = text(each, "expressionType")
             shown = "" if expression in (None, "TAG") else f" ({expression})"
             wishes[text(each, "topic") or ""] = f"{text(each, 'subString') or '*'}{shown}"
@@ -196,17 +196,17 @@ class GroupReport(Report[GroupMember]):
             member.note("locks" if name == _LOCK else "asks who is there", event)
             self.await_answer(event, (member, len(queues)))
 
-    def receive_locks(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
+    def receive_locks(self, pending: tuple[GroupMember, int], event: MessageEvent) -> None:
         """Handles the answer to LOCK_BATCH_MQ."""
-        member, wanted = asked
+        member, wanted = pending
         member.hear(event)
         got = _read_queues(struct(event.values, "body").get("lockOKMQSet"))
         member.refused += max(wanted - len(got), 0)
         member.locks.update(got)
 
-    def receive_list(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
+    def receive_list(self, pending: tuple[GroupMember, int], event: MessageEvent) -> None:
         """Handles the answer to GET_CONSUMER_LIST_BY_GROUP."""
-        member, _ = asked
+        member, _ = pending
         member.hear(event)
         ids = struct(event.values, "body").get("consumerIdList")
         if isinstance(ids, list):

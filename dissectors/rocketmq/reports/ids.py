@@ -90,12 +90,12 @@ def resolve_retry_topic(topic: str | None, group: str | None, kind: str) -> str 
     return f"{RETRY}{group}{separator}{topic}"
 
 
-def resolve_real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
+def resolve_real_topic(topic: str | None, group: str | None, properties: Mapping[str, Any]) -> str | None:
     """The topic that a message was sent to, of one that may be a retry's."""
     if topic is None or not topic.startswith(RETRY):
         return topic
     rest = topic[len(RETRY) + len(group or "") :]
-    return text(said, "RETRY_TOPIC") or (rest[1:] if rest[:1] in ("_", "+") else None) or topic
+    return text(properties, "RETRY_TOPIC") or (rest[1:] if rest[:1] in ("_", "+") else None) or topic
 
 
 _WORDS = 8

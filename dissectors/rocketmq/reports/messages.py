@@ -221,28 +221,28 @@ class MessageTracker:
 
 @make_slotted
 class ReceivedMessage:
-    """topic, queue, offset: where the group finds it; said: its properties; count: reconsumeTimes."""
+    """topic, queue, offset: where the group finds it; properties: of the message; count: reconsumeTimes."""
 
     topic: str | None
     queue: int
     offset: int
     place: Place
-    said: Mapping[str, Any]
+    properties: Mapping[str, Any]
     count: int
 
 
 def iterate_messages(event: MessageEvent, group: str | None) -> Iterator[ReceivedMessage]:
     """The messages of an answer; those of an inner batch one by one."""
     for each in structs(struct(event.values, "body").get("messages")):
-        said, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
+        properties, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
         at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")
         offset, count = number(each, "queueOffset"), number(each, "reconsumeTimes")
-        handle = parse_handle(text(said, "POP_CK"))
+        handle = parse_handle(text(properties, "POP_CK"))
         if handle is not None and handle.kind != "0":
             topic, queue, offset = resolve_retry_topic(topic, group, handle.kind), handle.queue, handle.offset
         inner = structs(each.get("messages"))
         if not inner:
-            yield ReceivedMessage(topic, queue, offset, (host, at, 0), said, count)
+            yield ReceivedMessage(topic, queue, offset, (host, at, 0), properties, count)
         for index, item in enumerate(inner):
             yield ReceivedMessage(
                 topic,
@@ -291,46 +291,46 @@ class SendRequest(NamedTuple):
         return topic[len(RETRY) :] if topic.startswith(RETRY) else None
 
 
-def is_half_message(said: Mapping[str, Any]) -> bool:
+def is_half_message(header: Mapping[str, Any]) -> bool:
     """Whether the header of a SEND is of a half message: by its flag, and in the properties, which old brokers read."""
-    properties = said.get("properties")
-    return number(said, "sysFlag") & PHASE == PREPARED or (isinstance(properties, str) and _HALF in properties)
+    properties = header.get("properties")
+    return number(header, "sysFlag") & PHASE == PREPARED or (isinstance(properties, str) and _HALF in properties)
 
 
 def read_send(event: MessageEvent) -> SendRequest:
     """Reads the messages of a SEND; of a batch at most MOST_IDS."""
-    said = read_header(event.values)
-    own = read_properties(said.get("properties"))
+    header = read_header(event.values)
+    own = read_properties(header.get("properties"))
     batch: list[Mapping[str, Any]] = []
     if event.operation == BATCH_SEND:
         items = structs(struct(event.values, "body").get("messages"))[:MOST_IDS]
         batch = [read_properties(item.get("properties")) for item in items]
     return SendRequest(
-        text(said, "topic"),
-        text(said, "producerGroup"),
-        is_half_message(said),
-        number(said, "reconsumeTimes"),
-        number(said, "maxReconsumeTimes", -1),
+        text(header, "topic"),
+        text(header, "producerGroup"),
+        is_half_message(header),
+        number(header, "reconsumeTimes"),
+        number(header, "maxReconsumeTimes", -1),
         batch or [own],
         len(batch) or None,
     )
 
 
-def estimate_due(said: Mapping[str, Any], sent: int | None) -> int | None:
+def estimate_due(properties: Mapping[str, Any], sent: int | None) -> int | None:
     """When a message shall be delivered, ns since 1970, by its properties and when it was sent; None for at once.
 
     An estimate, but for TIMER_DELIVER_MS, and TIMER_OUT_MS, which a broker adds.
     """
-    if _TIMES.isdisjoint(said):
+    if _TIMES.isdisjoint(properties):
         return None
-    until = read_count(said, "TIMER_DELIVER_MS") or read_count(said, "TIMER_OUT_MS")
+    until = read_count(properties, "TIMER_DELIVER_MS") or read_count(properties, "TIMER_OUT_MS")
     if until is not None:
         found = until * MS
     elif sent is None:
         return None
     else:
         milliseconds, seconds, level = (
-            read_count(said, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY")
+            read_count(properties, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY")
         )
         if milliseconds is None and seconds is None and not level:
             return None

@@ -40,7 +40,7 @@ POPPED, ACKED, LATE, EXPIRED, AGAIN = "popped", "acked", "late", "expired", "pop
 
 _MS = 1_000_000
 _CHANGE = "CHANGE_MESSAGE_INVISIBLETIME"
-_TOLD = ("popTime", "invisibleTime", "reviveQid")
+_ANSWER_FIELDS = ("popTime", "invisibleTime", "reviveQid")
 _LONGEST = (1 << 63) // _MS // 4
 
 _Key = tuple[str | None, str | None, int, int, str]
@@ -105,8 +105,8 @@ class _PendingNaming(NamedTuple):
     found: list[PopRow]
 
 
-def _weigh_pending(kept: _PendingPop | _PendingNaming) -> int:
-    return len(kept.found) if isinstance(kept, _PendingNaming) else 1
+def _weigh_pending(pending: _PendingPop | _PendingNaming) -> int:
+    return len(pending.found) if isinstance(pending, _PendingNaming) else 1
 
 
 class PopReport(Report[PopRow]):
@@ -133,16 +133,18 @@ class PopReport(Report[PopRow]):
         """Notes who sent a POP_MESSAGE."""
         self.await_answer(event, _PendingPop(text(read_header(event.values), "consumerGroup"), event.client))
 
-    def receive_messages(self, asked: _PendingPop, event: MessageEvent) -> None:
+    def receive_messages(self, pending: _PendingPop, event: MessageEvent) -> None:
         """Makes a row for each message in the answer to a POP."""
         for each in structs(struct(event.values, "body").get("messages")):
-            self.add(event, asked, read_header(event.values), each)
+            self.add(event, pending, read_header(event.values), each)
 
-    def add(self, event: MessageEvent, asked: _PendingPop, said: Mapping[str, Any], each: Mapping[str, Any]) -> None:
+    def add(
+        self, event: MessageEvent, pending: _PendingPop, header: Mapping[str, Any], each: Mapping[str, Any]
+    ) -> None:
         """Adds one of the messages that were popped."""
-        own, group, topic = read_properties(each.get("properties")), asked.group, text(each, "topic")
+        own, group, topic = read_properties(each.get("properties")), pending.group, text(each, "topic")
         queue, offset = number(each, "queueId"), number(each, "queueOffset")
-        invisible, revive = number(said, "invisibleTime"), number(said, "reviveQid")
+        invisible, revive = number(header, "invisibleTime"), number(header, "reviveQid")
         handle = parse_handle(text(own, "POP_CK"))
         if handle is not None:
             queue, offset, invisible, revive = handle.queue, handle.offset, handle.invisible, handle.revive
@@ -154,9 +156,9 @@ class PopReport(Report[PopRow]):
         wait = _convert_wait(invisible)
         pop = PopRow(
             event.time, event.time, topic=topic, message=called, group=group, queue=queue, offset=offset,
-            client=asked.client, broker=event.server, invisible_ns=wait, until=event.time + wait, revive_queue=revive,
+            client=pending.client, broker=event.server, invisible_ns=wait, until=event.time + wait, revive_queue=revive,
             again=number(each, "reconsumeTimes"), handle=handle.text if handle else None, pop=event.row,
-            lies_in=lies_in, time=number(said, "popTime"),
+            lies_in=lies_in, time=number(header, "popTime"),
         )  # fmt: skip
         pop.note("popped", event)
         self.rows[key] = pop
@@ -215,24 +217,24 @@ class PopReport(Report[PopRow]):
         _mark_failed(event, naming.found)
         if event.error is not None:
             return
-        said = read_header(event.values)
-        until = event.time + _convert_wait(number(said, "invisibleTime"))
+        header = read_header(event.values)
+        until = event.time + _convert_wait(number(header, "invisibleTime"))
         for pop in naming.found:
             sooner = until < pop.until
             pop.note("handed back" if sooner else "extended", event)
             pop.handed_back += sooner
             pop.extended += not sooner
-            pop.until, pop.revive_queue, pop.time = until, number(said, "reviveQid"), number(said, "popTime")
+            pop.until, pop.revive_queue, pop.time = until, number(header, "reviveQid"), number(header, "popTime")
 
     on = keep_time(
         subscribe_to(POPS, ASKS, receive_request, "consumerGroup")
-        | subscribe_to(POPS, ANSWERS, for_request(receive_messages, _PendingPop), *_TOLD, ("body", "messages"))
+        | subscribe_to(POPS, ANSWERS, for_request(receive_messages, _PendingPop), *_ANSWER_FIELDS, ("body", "messages"))
         | subscribe_to(
             f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo"
         )
         | subscribe_to("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
         | subscribe_to("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _PendingNaming), REPORTED)
-        | subscribe_to(_CHANGE, ANSWERS, for_request(receive_changed, _PendingNaming), *_TOLD, REPORTED)
+        | subscribe_to(_CHANGE, ANSWERS, for_request(receive_changed, _PendingNaming), *_ANSWER_FIELDS, REPORTED)
     )
 
     @classmethod

@@ -33,7 +33,7 @@ from dissectors.slotted import make_slotted
 from dissectors.values import number, text
 from dissectors.wire.amounts import count_text
 
-HELD = 100_000_000
+LONG_POLL_NS = 100_000_000
 """Nanoseconds: see the module."""
 
 MAY_WAIT, COMMITS = 2, 1
@@ -95,7 +95,7 @@ class QueueRow(OngoingRow):
 
     def time(self, took: int, *, may_wait: bool) -> None:
         """Adds the latency of an answer."""
-        if may_wait and took > HELD:
+        if may_wait and took > LONG_POLL_NS:
             self.held += 1
             self.longest_held_ns = max(self.longest_held_ns or 0, took)
         else:
@@ -143,20 +143,20 @@ class QueueReport(Report[QueueRow]):
         may_wait = number(values, "sysFlag") & MAY_WAIT > 0 or number(values, "pollTime") > 0
         self.await_answer(event, _QueueRequest(row, event.time, may_wait))
 
-    def receive_offset(self, asked: _QueueRequest, event: MessageEvent) -> None:
+    def receive_offset(self, pending: _QueueRequest, event: MessageEvent) -> None:
         """The answer to a query."""
-        asked.row.hear(event)
+        pending.row.hear(event)
         offset = read_header(event.values).get("offset")
         if event.error is None and isinstance(offset, int):
-            asked.row.committed = offset
+            pending.row.committed = offset
 
-    def receive_messages(self, asked: _QueueRequest, event: MessageEvent) -> None:
+    def receive_messages(self, pending: _QueueRequest, event: MessageEvent) -> None:
         """The answer to a pull or pop."""
-        row, values = asked.row, read_header(event.values)
+        row, values = pending.row, read_header(event.values)
         row.hear(event)
         row.waiting -= 1
         what = "found" if event.error is None else _EMPTY.get(event.error[0], "failed")
-        row.time(event.time - asked.time, may_wait=asked.may_wait and what != "failed")
+        row.time(event.time - pending.time, may_wait=pending.may_wait and what != "failed")
         setattr(row, what, getattr(row, what) + 1)
         if what in ("moved", "failed"):
             row.note(what, event)

@@ -127,7 +127,7 @@ class RoleReport(Report[RoleRow]):
     key = ("address",)
 
     def _begin(self) -> None:
-        self.asking: BoundedTable[int, str] = BoundedTable()
+        self.senders: BoundedTable[int, str] = BoundedTable()
         """By connection the key of who asks there."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -141,10 +141,10 @@ class RoleReport(Report[RoleRow]):
     def find_asker(self, address: str, event: MessageEvent) -> RoleRow:
         """Returns the sender of a request, by what it says about itself in this or an earlier message."""
         name = event.operation
-        said = text(read_header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
-        broker = _normalize_address(said)
+        claimed = text(read_header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
+        broker = _normalize_address(claimed)
         if broker is not None:
-            self.asking[event.stream] = broker
+            self.senders[event.stream] = broker
             party = self.find(broker, event)
             party.show(BROKER, name)
             party.describe(event)
@@ -153,9 +153,9 @@ class RoleReport(Report[RoleRow]):
             return self.find_client(address, event)
         if not event.from_client:
             return self.find(address, event)
-        key = self.asking.get(event.stream)
+        key = self.senders.get(event.stream)
         if key is None:
-            key = self.asking[event.stream] = f"{host_of(address)} {event.client_name or ''}"
+            key = self.senders[event.stream] = f"{host_of(address)} {event.client_name or ''}"
         party = self.find(key, event)
         if not party.parts:
             party.address = host_of(address)
@@ -167,7 +167,7 @@ class RoleReport(Report[RoleRow]):
         body = struct(event.values, "body")
         client = text(body, "clientID")
         key = address if client is None else f"{host_of(address)} {client}"
-        self.asking[event.stream] = key
+        self.senders[event.stream] = key
         party = self.find(key, event)
         if not party.parts:
             party.address, party.name = address, client
@@ -181,7 +181,7 @@ class RoleReport(Report[RoleRow]):
     def receive_answer(self, event: MessageEvent) -> None:
         """Handles an answer: its sender supports the request, unless it refuses the code."""
         name = event.operation or ""
-        key = (self.asking.get(event.stream) or event.client) if event.from_client else event.server
+        key = (self.senders.get(event.stream) or event.client) if event.from_client else event.server
         party = self.find(key, event)
         party.answers += 1
         if event.error is not None and event.error[0] == NOT_SUPPORTED:
@@ -252,12 +252,12 @@ def _format_part(known: Mapping[str, str]) -> str | None:
     return ", ".join(parts) or None
 
 
-def _normalize_address(said: object) -> str | None:
+def _normalize_address(address: object) -> str | None:
     """An address as those of packets are written: Java puts no brackets around one of IPv6."""
-    if not isinstance(said, str) or not said:
+    if not isinstance(address, str) or not address:
         return None
-    host, _, port = said.rpartition(":")
-    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else said
+    host, _, port = address.rpartition(":")
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else address
 
 
 def _find_main_port(address: str) -> str | None:

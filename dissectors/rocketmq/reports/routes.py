@@ -120,9 +120,9 @@ class RouteReport(Report[TopicRouteRow]):
         row.note("asked", event)
         self.await_answer(event, (row, event.time))
 
-    def receive_answer(self, asked: tuple[TopicRouteRow, int], event: MessageEvent) -> None:
+    def receive_answer(self, pending: tuple[TopicRouteRow, int], event: MessageEvent) -> None:
         """Compares the route in an answer with the one before."""
-        row, since = asked
+        row, since = pending
         row.hear(event)
         row.slowest_ns = max(row.slowest_ns or 0, event.time - since)
         if event.error is not None:
@@ -158,8 +158,8 @@ class RouteReport(Report[TopicRouteRow]):
         where = f" at {', '.join(cells['brokers'])}" if cells["brokers"] else ""
         missing = f", {cells['missing']} times missing" if cells["missing"] else ""
         change = f", at last: {cells['change']}" if cells["change"] else ""
-        asked = f"asked for {count_text(cells['asked'], 'time')} by {count_text(cells['clients'], 'client')}"
-        return f"{word}: topic {cells['topic']} is {cells['state']}{where}, {asked}{missing}{change}"
+        requests = f"asked for {count_text(cells['asked'], 'time')} by {count_text(cells['clients'], 'client')}"
+        return f"{word}: topic {cells['topic']} is {cells['state']}{where}, {requests}{missing}{change}"
 
 
 def _format_permission(route: _Route | None) -> str | None:
@@ -183,15 +183,15 @@ def _read_route(body: Mapping[str, Any]) -> _Route:
 
 def _format_change(before: _Route, now: _Route) -> str:
     """What is not as it was; a text without letters where all is."""
-    said = [f"{name} gone" for name in before if name not in now]
-    said += [f"{name} new" for name in now if name not in before]
+    changes = [f"{name} gone" for name in before if name not in now]
+    changes += [f"{name} new" for name in now if name not in before]
     for name in before.keys() & now.keys():
         old, new = before[name], now[name]
-        said += [f"{name} without {each}" for each in old.addresses if each not in new.addresses]
-        said += [f"{name} with {each}" for each in new.addresses if each not in old.addresses]
+        changes += [f"{name} without {each}" for each in old.addresses if each not in new.addresses]
+        changes += [f"{name} with {each}" for each in new.addresses if each not in old.addresses]
         if old[1:] != new[1:]:
-            said.append(f"{name} {_format_queues(new)}, was {_format_queues(old)}")
-    return "; ".join(sorted(said))
+            changes.append(f"{name} {_format_queues(new)}, was {_format_queues(old)}")
+    return "; ".join(sorted(changes))
 
 
 def _format_queues(broker: _Broker) -> str:

@@ -116,9 +116,9 @@ class TransactionReport(Report[TransactionRow]):
             known.outcome = OPEN
         self.ask(known, "half", event)
 
-    def receive_answer(self, asked: tuple[str, TransactionRow], event: MessageEvent) -> None:
+    def receive_answer(self, pending: tuple[str, TransactionRow], event: MessageEvent) -> None:
         """The answer to a half message, or to an end."""
-        word, known = asked
+        word, known = pending
         failed = event.error is not None and event.error[0] not in IS_STORED
         known.error = known.error or (event.error[1] if event.error is not None else None)
         known.note(f"refuses {word}" if failed else f"{word} stored" if word == "half" else "answer", event)
@@ -127,21 +127,21 @@ class TransactionReport(Report[TransactionRow]):
         if failed:
             known.outcome = REFUSED
         elif known.stored is None:
-            said = read_header(event.values)
-            known.stored, known.offset_id = event.time, text(said, "msgId")
-            known.table_offset = number(said, "queueOffset") if "queueOffset" in said else None
+            header = read_header(event.values)
+            known.stored, known.offset_id = event.time, text(header, "msgId")
+            known.table_offset = number(header, "queueOffset") if "queueOffset" in header else None
 
     def receive_end(self, event: MessageEvent) -> None:
         """Handles END_TRANSACTION: the producer commits a transaction or rolls it back."""
-        said = read_header(event.values)
-        name = text(said, "transactionId") or text(said, "msgId")
+        header = read_header(event.values)
+        name = text(header, "transactionId") or text(header, "msgId")
         if name is None:
             return
-        known, checked = self.find(name, event), said.get("fromTransactionCheck") is True
-        known.group = known.group or text(said, "producerGroup")
+        known, checked = self.find(name, event), header.get("fromTransactionCheck") is True
+        known.group = known.group or text(header, "producerGroup")
         known.client = known.client or event.client
-        known.topic = known.topic or (None if checked else text(said, "topic"))
-        outcome = _OUTCOMES.get(number(said, "commitOrRollback"))
+        known.topic = known.topic or (None if checked else text(header, "topic"))
+        outcome = _OUTCOMES.get(number(header, "commitOrRollback"))
         known.unknowns += outcome is None
         if known.ended is None:
             known.end, known.outcome = event.row, outcome or UNKNOWN
@@ -151,8 +151,8 @@ class TransactionReport(Report[TransactionRow]):
 
     def receive_check(self, event: MessageEvent) -> None:
         """Handles CHECK_TRANSACTION_STATE: the broker asks the producer how a transaction ended."""
-        said = read_header(event.values)
-        name = text(said, "transactionId") or text(said, "msgId")
+        header = read_header(event.values)
+        name = text(header, "transactionId") or text(header, "msgId")
         if name is None:
             return
         known = self.find(name, event)

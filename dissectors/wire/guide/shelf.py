@@ -13,7 +13,7 @@ Pages = Mapping[str, Callable[[], Page]]
 class Shelf(Guide):
     """Pages of a protocol called `title`, made when they are asked for.
 
-    numbers: names by what stands on the wire. spelt: what is the same of a name however it is written.
+    numbers: names by what stands on the wire. normalize: what is the same of a name however it is written.
     """
 
     def __init__(
@@ -21,9 +21,9 @@ class Shelf(Guide):
         title: str,
         pages: Callable[[], Pages],
         numbers: Callable[[], Mapping[int, str]],
-        spelt: Callable[[str], str] = str.lower,
+        normalize: Callable[[str], str] = str.lower,
     ) -> None:
-        self._title, self._pages, self._numbers, self._spelt = title, pages, numbers, spelt
+        self._title, self._pages, self._numbers, self._normalize = title, pages, numbers, normalize
 
     def names(self) -> Sequence[str]:
         """The names of all pages."""
@@ -37,10 +37,10 @@ class Shelf(Guide):
         """The page of a name or a number."""
         numbers = {f"{number}": each for number, each in self._numbers().items()}
         wanted = numbers.get(name, name)
-        alike = [each for each in self._pages() if self._spelt(each) == self._spelt(wanted)]
+        alike = [each for each in self._pages() if self._normalize(each) == self._normalize(wanted)]
         if not alike:
             raise KeyError(
-                f"{self._title} has no page called {name!r}{suggest_names(self._spelt(wanted), self.names())}"
+                f"{self._title} has no page called {name!r}{suggest_names(self._normalize(wanted), self.names())}"
             )
         found = wanted if wanted in alike else alike[0]
         if version is not None:

@@ -73,10 +73,10 @@ def notes(entry: LayoutEntry, enum: EnumText) -> str:
     return "; ".join(found)
 
 
-def enum_text(name: str, said: Mapping[str, str], values: Mapping[str, str], few: int = _FEW) -> str:
+def enum_text(name: str, phrases: Mapping[str, str], values: Mapping[str, str], few: int = _FEW) -> str:
     """Formats a few values with their names, or else the name of the enum."""
-    if name in said:
-        return said[name]
+    if name in phrases:
+        return phrases[name]
     if not 0 < len(values) <= few:
         return name
     return ", ".join(f"{number} {label}" for number, label in values.items())

@@ -91,10 +91,10 @@ def _part(each: _Attribute) -> ValuePart:
 
 def _words(parts: tuple[ValuePart, ...]) -> Iterator[str]:
     """Who asks, for whom if that is somebody else, and where."""
-    said = {part.spec.name: part.value for part in parts}
-    user = said.get("username")
+    values = {part.spec.name: part.value for part in parts}
+    user = values.get("username")
     yield from user_words("user", user)
-    if said.get("authzid") != user:
-        yield from user_words("for", said.get("authzid"))
-    yield from user_words("realm", said.get("realm"))
-    yield from user_words("service", said.get("digest-uri"))
+    if values.get("authzid") != user:
+        yield from user_words("for", values.get("authzid"))
+    yield from user_words("realm", values.get("realm"))
+    yield from user_words("service", values.get("digest-uri"))

@@ -58,8 +58,8 @@ def _list_client_layouts() -> tuple[Layout, ...]:
     )
     event = Layout(operations()[_EVENT].name, None, partial(members_of, _EVENT, Role.PUSH))
     connect = (Layout(CONNECT, role, partial(_connect, role)) for role in roles)
-    spoken = (Layout(word, role, partial(_word, word, role)) for word in words().values() for role in roles)
-    return (*coded, event, *connect, *spoken)
+    commands = (Layout(word, role, partial(_word, word, role)) for word in words().values() for role in roles)
+    return (*coded, event, *connect, *commands)
 
 
 def members_of(code: int, role: Role) -> list[Member]:

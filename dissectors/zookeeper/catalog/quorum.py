@@ -58,15 +58,15 @@ def _layouts() -> tuple[Layout, ...]:
 def _packet(packet: Packet) -> list[Member]:
     """QuorumPacket, and what the data of this one holds, whoever sends it."""
     parts = dict.fromkeys((*packet.data, *packet.answer))
-    held = partial(_of_parts, tuple(parts)) if parts else None
-    members = (_of_packet(member, held) for member in record_members("QuorumPacket"))
+    list_parts = partial(_of_parts, tuple(parts)) if parts else None
+    members = (_of_packet(member, list_parts) for member in record_members("QuorumPacket"))
     return [*members, REST]
 
 
-def _of_packet(member: Member, held: Callable[[], Sequence[Member]] | None) -> Member:
+def _of_packet(member: Member, list_parts: Callable[[], Sequence[Member]] | None) -> Member:
     if member.name == "type":
         return member._replace(type="string", about="of the packet, by name")
-    return holding(member, held) if member.name == "data" and held is not None else member
+    return holding(member, list_parts) if member.name == "data" and list_parts is not None else member
 
 
 def _of_parts(parts: tuple[str, ...]) -> list[Member]:

@@ -7,7 +7,7 @@ from functools import cache
 
 from dissectors.check import Check
 from dissectors.triage import Triage, read_triage
-from dissectors.zookeeper.checks.ensemble import Election, Quorum, Synchronization
+from dissectors.zookeeper.checks.ensemble import Quorum, Synchronization
 from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.tables import table
 
@@ -15,11 +15,6 @@ from dissectors.zookeeper.tables import table
 def list_client_checks() -> Sequence[type[Check]]:
     """Lists the checks of the client port in the order in which they run."""
     return (ClientCheck,)
-
-
-def list_election_checks() -> Sequence[type[Check]]:
-    """Lists the checks of the election port."""
-    return (Election,)
 
 
 def list_quorum_checks() -> Sequence[type[Check]]:

@@ -1,8 +1,4 @@
-"""Checks of the ensemble: connections for elections that are dropped, slow servers, servers that had lost the thread.
-
-Facts (QuorumCnxManager). Two servers keep one connection, that of the one with the larger number. Where the other one
-connects, the server with the larger number closes that connection when it has read the first message, and connects
-itself. It looks like a fault and is none.
+"""Checks of the ensemble: slow servers, and servers whose data is cut or replaced.
 
 Facts. A follower sends its ACK when the transaction is on its disk, so a late one is most often a slow fsync; a
 server's own log warns of one from a second on (fsync.warningthresholdms). The leader commits when a majority has
@@ -15,46 +11,15 @@ has lost its log, gets a SNAP, the whole tree.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request, subscribe
+from dissectors.finding import Finding, Severity
 from dissectors.message import Role
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.quorum.header import code_of
-from dissectors.zookeeper.reports.fields import ELECTION, QUORUM
-from dissectors.zookeeper.reports.members import EnsembleMembers
-
-
-class Election(Check):
-    """Finds servers that drop the connection of a server with a smaller number."""
-
-    def _begin(self) -> None:
-        self.members = EnsembleMembers(self.ends)
-        self.voted: set[int] = set()
-        """Connections on which votes came."""
-
-    def receive_notification(self, event: MessageEvent) -> None:
-        """Notes the numbers of the servers at both ends."""
-        sid, leader = event.values.get("sid"), event.values.get("leader")
-        if isinstance(sid, int):
-            self.members.connect(event.stream, sid, event.values.get("addr"))
-        elif isinstance(leader, int):
-            self.voted.add(event.stream)
-            self.members.configure(event.values.get("config"))
-
-    def end_connection(self, end: ConnectionEnd) -> None:
-        """Finds an election connection on which nothing was sent but the id of its opener."""
-        sid = self.members.opener(end.stream)
-        if sid is None or end.by_client or end.stream in self.voted:
-            return
-        other = self.members.find_side(end.stream, from_client=False)
-        if other is not None and other > sid:
-            text = f"server {other} dropped the connection of server {sid}, whose number is smaller: it connects itself"
-            self.note("smaller-sid", text)
-
-    on = subscribe(
-        [(ELECTION, None, Role.ONEWAY)], receive_notification, {("sid",), ("addr",), ("leader",), ("config",)}
-    )
-
+from dissectors.zookeeper.reports.fields import QUORUM, on_quorum, read_packet_data
 
 _COUNTER = (1 << 32) - 1
 """The bits of a zxid that count within an epoch."""
@@ -106,21 +71,60 @@ class Quorum(Check):
 class Synchronization(Check):
     """Finds servers whose log is cut, or whose data is replaced, when they follow a leader."""
 
+    def _begin(self) -> None:
+        self.servers: BoundedTable[int, str] = BoundedTable()
+        """By connection the server that follows."""
+        self.replaced: BoundedTable[int, tuple[int, Finding]] = BoundedTable()
+        """By connection when a server's data was cut or replaced, and what is found then."""
+
+    def receive_learner(self, event: MessageEvent) -> None:
+        """Notes which server follows on a connection (FOLLOWERINFO or OBSERVERINFO)."""
+        sid = read_packet_data(event).get("serverid")
+        if isinstance(sid, int):
+            self.servers[event.stream] = f"server {sid}"
+
     def receive_truncation(self, event: MessageEvent) -> None:
         """The leader has a server delete transactions."""
         zxid = event.values.get("zxid")
         behind = f" behind {zxid:#x}" if isinstance(zxid, int) else ""
-        what = f"its transactions{behind}, which the ensemble does not have"
-        self.warn("far-behind", f"the leader has the server at {event.client} delete {what}", f"server {event.client}")
+        text = f"the leader has {{server}} delete its transactions{behind}: the ensemble does not have them"
+        self.replace(event, Severity.WARNING, text)
 
     def receive_snapshot(self, event: MessageEvent) -> None:
         """The leader sends a server all data; at the begin of an epoch, when there is none, this is no news."""
         zxid = event.values.get("zxid")
         if isinstance(zxid, int) and not zxid & _COUNTER:
             return
-        text = f"the server at {event.client} gets all data, for it was too far behind or had none"
-        self.note("far-behind", text, f"server {event.client}")
+        self.replace(event, Severity.NOTE, "{server} gets all data anew, for it was too far behind or had lost its own")
 
-    on = subscribe([(QUORUM, code_of("TRUNC"), Role.ONEWAY)], receive_truncation, {("zxid",)}) | subscribe(
-        [(QUORUM, code_of("SNAP"), Role.ONEWAY)], receive_snapshot, {("zxid",)}
+    def replace(self, event: MessageEvent, severity: Severity, text: str) -> None:
+        """Notes that a server's data is cut or replaced."""
+        server = self.servers.get(event.stream) or "a server"
+        text = text.format(server=f"{server} ({event.client})")
+        self.replaced[event.stream] = event.time, Finding(severity, "far-behind", text, subject=server)
+
+    def receive_readiness(self, event: MessageEvent) -> None:
+        """Finds how long it took until the server serves clients (UPTODATE)."""
+        found = self.replaced.pop(event.stream)
+        if found is not None:
+            since, finding = found
+            self.emit(replace(finding, text=f"{finding.text}; it is ready {lasting(event.time - since)} later"))
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Finds a server that lost its leader before it had all data."""
+        found = self.replaced.pop(end.stream)
+        if found is not None:
+            self.emit(replace(found[1], text=f"{found[1].text}; the connection ended before it was ready"))
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """Finds a server that does not have all data when the capture ends."""
+        found = self.replaced.pop(end.stream)
+        if found is not None:
+            self.emit(replace(found[1], text=f"{found[1].text}; it is not ready when the capture ends"))
+
+    on = (
+        on_quorum("FOLLOWERINFO OBSERVERINFO", receive_learner, "data")
+        | on_quorum("TRUNC", receive_truncation, "zxid")
+        | on_quorum("SNAP", receive_snapshot, "zxid")
+        | on_quorum("UPTODATE", receive_readiness)
     )

@@ -4,12 +4,18 @@ Facts (ClientCnxn). A client that has nothing to say sends a ping after a third 
 connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
 Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
 back, maybe on another server: then the old connection is closed on purpose.
+
+Facts (ZooKeeperServer.reopenSession). A server that knows no such session, and one that is given a wrong password,
+answer alike: with no session. What the session did before tells the two apart.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request, subscribe
+from dissectors.finding import Finding, Severity
 from dissectors.message import Role
 from dissectors.slotted import make_slotted
 from dissectors.wire.times import lasting
@@ -26,12 +32,23 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 
 @make_slotted(frozen=False, eq=False)
 class _Connection:
-    """heard: when its client last said something. timeout (ns) and session: as negotiated; closing: it says goodbye."""
+    """last_seen: when its client last sent something. timeout (ns), session: as negotiated. closing: it closes it."""
 
-    heard: Moment
+    last_seen: Moment
     timeout: int = 0
     session: int = 0
     closing: bool = False
+
+
+class _SessionGrant(NamedTuple):
+    """The grant of a session: when (ns since 1970), on which connection and by which server."""
+
+    time: int
+    stream: int
+    server: str
+
+
+_PASSWORD = "Look for two clients that use one session id, or for a client that has saved an old password."
 
 
 class ClientCheck(Check):
@@ -39,40 +56,71 @@ class ClientCheck(Check):
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
-        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST_CONNECTIONS)
-        """By session when it was last given, on which connection, by which server."""
+        self.issued: BoundedTable[int, _SessionGrant] = BoundedTable(MOST_CONNECTIONS)
+        """By session where it was last issued."""
 
     def receive_request(self, event: MessageEvent) -> None:
         """Finds a long silence of the client, which a request ends."""
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.heard.measure_until(
+        silent = known.last_seen.measure_until(
             event
         )  # what the client said meanwhile may be among the bytes that are missing
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
-        known.heard = event.moment
+        known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
-        if event.context.code in (None, _PING):
+        if event.context.code == _PING:
             self.await_answer(event, event.time)
+        elif event.context.code is None:
+            self.await_answer(event, event.values.get("sessionId"))
 
-    def receive_pong(self, asked: int, event: MessageEvent) -> None:
+    def receive_pong(self, sent: int, event: MessageEvent) -> None:
         """Finds a ping with a late answer."""
-        known, took = self.connections.get(event.stream), event.time - asked
+        known, took = self.connections.get(event.stream), event.time - sent
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
 
-    def receive_connected(self, _: int, event: MessageEvent) -> None:
+    def receive_connected(self, event: MessageEvent) -> None:
         """Notes the session that a server gives, or that it gives none."""
+        request = self.take_request(event)
         known = self.connections.get(event.stream)
         timeout, session = event.values.get("timeOut"), event.values.get("sessionId")
-        if known is not None and isinstance(timeout, int) and isinstance(session, int):
+        if not isinstance(timeout, int) or not isinstance(session, int):
+            return
+        if not session or not timeout:
+            self.refuse(request if isinstance(request, int) else 0, event)
+        elif known is not None:
             known.timeout, known.session = timeout * _MS, session
-            if session:
-                self.given[session] = event.time, event.stream, event.server
+            self.issued[session] = _SessionGrant(event.time, event.stream, event.server)
+
+    def refuse(self, session: int, event: MessageEvent) -> None:
+        """Finds why a server does not give a client the session that it asks for."""
+        if not session:
+            self.warn("session-expired", f"{event.server} gives no session to a client that asks for a new one")
+            return
+        issued = self.issued.get(session)
+        before = None if issued is None else self.connections.get(issued.stream)
+        subject = f"session {session_name(session)}"
+        what = f"{event.server} does not give {subject} to its client: "
+        if before is None:
+            self.warn("session-expired", f"{what}it has expired, or its password is wrong", subject)
+            return
+        silent = event.time - before.last_seen.time
+        if before.closing:
+            text = f"{what}the client itself had closed it {lasting(silent)} before"
+            self.note("session-closed", text, subject)
+        elif silent < before.timeout:
+            alive = f"the session was heard of {lasting(silent)} before and lives for {lasting(before.timeout)}"
+            text = f"{what}{alive}, so the password is not its own"
+            self.emit(Finding(Severity.ERROR, "access-refused", text, subject=subject, advice=_PASSWORD))
+        else:
+            since = f"it expired, for the client was silent for {lasting(silent)}"
+            text = f"{what}{since} and the session lives for {lasting(before.timeout)}; its ephemeral nodes are gone"
+            self.warn("session-expired", text, subject)
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Finds a session that the client did not close."""
@@ -81,18 +129,26 @@ class ClientCheck(Check):
             return
         name = session_name(known.session)
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
-        since = f"{lasting(end.time - known.heard.time)} after the client's last message"
-        said = f"session {name}: {by} ended the connection without closeSession, {since}"
-        given, stream, server = self.given.get(known.session) or (0, end.stream, "")
-        if stream == end.stream:
-            self.warn("connection-lost", said)
-        elif given > end.time:
-            self.warn("connection-lost", f"{said}; {server} took it on {lasting(given - end.time)} later")
+        since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
+        sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
+        issued = self.issued.get(known.session)
+        if issued is None or issued.stream == end.stream:
+            self.warn("connection-lost", sentence)
+        elif issued.time > end.time:
+            self.warn(
+                "connection-lost", f"{sentence}; {issued.server} took it on {lasting(issued.time - end.time)} later"
+            )
+        elif known.last_seen.time > issued.time:
+            old = f"{end.client} went on to use it at {end.server}, which ended that connection without an answer"
+            text = f"session {name} has moved to {issued.server}, and {old}"
+            self.warn("session-moved", text, f"session {name}")
         else:
-            self.note("connection-lost", f"{said}; {server} had taken it on before")
+            text = f"session {name} has moved to {issued.server}; its old connection to {end.server} has ended"
+            self.note("session-moved", text, f"session {name}")
 
     on = (
-        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *load_names("operation"))], receive_request)
+        subscribe([(CLIENTS, None, Role.REQUEST)], receive_request, {("sessionId",)})
+        | subscribe([(CLIENTS, code, Role.REQUEST) for code in load_names("operation")], receive_request)
         | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
-        | subscribe([(CLIENTS, None, Role.RESPONSE)], for_request(receive_connected), {("timeOut",), ("sessionId",)})
+        | subscribe([(CLIENTS, None, Role.RESPONSE)], receive_connected, {("timeOut",), ("sessionId",)})
     )

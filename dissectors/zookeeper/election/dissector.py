@@ -53,7 +53,6 @@ class ZooKeeperElection(Dissector):
     catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
     guide = lazy("dissectors.zookeeper.guide:ELECTION")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks:list_election_checks")
     triage = lazy("dissectors.zookeeper.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

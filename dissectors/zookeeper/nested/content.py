@@ -31,36 +31,36 @@ SiblingReader = Callable[[str], object]
 ContentDetector = Callable[[bytes, SiblingReader], NestedContent | None]
 
 
-def _token(data: bytes, beside: SiblingReader) -> NestedContent | None:
+def _token(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
     from dissectors.zookeeper.nested.tokens import token_of  # most connections have none
 
     found = token_of(data)
     return None if found is None else NestedContent(found.parts, found.mechanism)
 
 
-def _auth(data: bytes, beside: SiblingReader) -> NestedContent | None:
-    parts = credential_parts(beside("scheme"), data)
+def _auth(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
+    parts = credential_parts(read_sibling("scheme"), data)
     return None if parts is None else NestedContent(parts, CREDENTIALS)
 
 
-def _identity(data: bytes, beside: SiblingReader) -> NestedContent | None:
-    parts = identity_parts(beside("scheme"), data)
+def _identity(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
+    parts = identity_parts(read_sibling("scheme"), data)
     return None if parts is None else NestedContent(parts)
 
 
-def _text(data: bytes, beside: SiblingReader) -> NestedContent | None:
+def _text(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
     from dissectors.zookeeper.nested.configuration import configuration_parts  # few messages have one
 
     parts = configuration_parts(data)
     return None if parts is None else NestedContent(parts)
 
 
-def _node_data(data: bytes, beside: SiblingReader) -> NestedContent | None:
-    return _text(data, beside) if beside("path") == CONFIG_NODE else None
+def _node_data(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
+    return _text(data, read_sibling) if read_sibling("path") == CONFIG_NODE else None
 
 
-def _answer(data: bytes, beside: SiblingReader) -> NestedContent | None:
-    found = _text(data, beside)
+def _answer(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
+    found = _text(data, read_sibling)
     return None if found is None else found._replace(name=CONFIGURATION)
 
 

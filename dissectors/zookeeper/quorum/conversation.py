@@ -117,8 +117,8 @@ def mark_one_way(found: MessageHeader) -> MessageHeader:
 
 def make_key(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
     """Returns the key under which a request waits: its zxid, or the session in its data; None if cut."""
-    asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
-    at = HEAD.size if asked == code_of("REVALIDATE") else 4
+    request_code = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
+    at = HEAD.size if request_code == code_of("REVALIDATE") else 4
     if len(prefix) < at + 8:
         return None
-    return from_client == (found.role is Role.REQUEST), str(asked), unpack_from(">Q", prefix, at)[0]
+    return from_client == (found.role is Role.REQUEST), str(request_code), unpack_from(">Q", prefix, at)[0]

@@ -62,7 +62,7 @@ class QuorumFastPath(FastPath):
         place = np.minimum(np.searchsorted(known, code), len(known) - 1)
         revalidate = code == code_of("REVALIDATE")
         role = _roles()[from_client.astype(np.int64), place]
-        asked = np.where(code == code_of("ACK"), code_of("PROPOSAL"), code)
+        request_code = np.where(code == code_of("ACK"), code_of("PROPOSAL"), code)
         unsure = (wire.available < np.where(revalidate, LEAST + 4, HEAD.size)) | (known[place] != code)
         key, some = zxid.astype(np.int64), np.flatnonzero(revalidate & ~unsure)
         key[some] = be(wire.gather(some, np.full(len(some), SESSION_AT), 8), 0, "i8")
@@ -79,7 +79,7 @@ class QuorumFastPath(FastPath):
             # A number that stands for none cannot be a key.
             stepped=(key == NULL64) | np.isin(code, _turns()),
             key=key,
-            kind=NameColumn(np.searchsorted(known, asked), [str(each) for each in known.tolist()]),
+            kind=NameColumn(np.searchsorted(known, request_code), [str(each) for each in known.tolist()]),
         )
 
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:

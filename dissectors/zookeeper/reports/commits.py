@@ -47,7 +47,7 @@ _Call = tuple[str, int]
 
 @make_slotted(frozen=False, eq=False)
 class Request:
-    """What a client, or a follower for it, asked: rows and times; `reply` once it was answered.
+    """What a client, or a follower for it, operations: rows and times; `reply` once it was answered.
 
     operation, path: what it was; the transaction of one that failed does not tell.
     """
@@ -151,8 +151,8 @@ class Commits(Report[Transaction]):
         slowest = max(row.took, key=row.took.__getitem__, default=None)
         row.slowest = None if slowest is None else self.name_learner(slowest)
         row.acknowledged = [f"{self.name_learner(stream)} in {lasting(took)}" for stream, took in row.took.items()]
-        asked = [("request", request.row), ("forwarded", request.forwarded and request.forwarded[0])]
-        row.rows = [(word, at) for word, at in asked if at is not None] + row.rows
+        messages = [("request", request.row), ("forwarded", request.forwarded and request.forwarded[0])]
+        row.rows = [(word, at) for word, at in messages if at is not None] + row.rows
         if request.reply is not None:
             row.rows.append(("reply", request.reply[0]))
             row.last = max(row.last, request.reply[1])
@@ -172,7 +172,7 @@ class Commits(Report[Transaction]):
             request = self.calls.find((event.client_name, event.correlation or 0))
             request.row, request.time, request.reply = event.row, event.time, None
             request.operation = request.operation or event.operation
-            request.path = request.path or path_asked(event.operation, event.values)
+            request.path = request.path or find_requested_path(event.operation, event.values)
             self.requests[event.row] = request
 
     def receive_reply(self, event: MessageEvent) -> None:
@@ -197,11 +197,11 @@ class Commits(Report[Transaction]):
 
     def forward(self, event: MessageEvent) -> None:
         """Notes a REQUEST that a follower forwards to the leader."""
-        held = read_packet_data(event)
-        request = self.calls.find((session_name(number(held, "sessionId")), number(held, "cxid")))
+        packet = read_packet_data(event)
+        request = self.calls.find((session_name(number(packet, "sessionId")), number(packet, "cxid")))
         request.forwarded = event.row, event.time
-        request.operation = _operation(number(held, "opcode", NONE))
-        request.path = path_of(inside(held.get("request")))
+        request.operation = _operation(number(packet, "opcode", NONE))
+        request.path = path_of(inside(packet.get("request")))
 
     def find_transaction(self, event: MessageEvent, *, begins: bool) -> Transaction | None:
         """The transaction of a packet. begins: whether one of which nothing is known may begin with it."""
@@ -252,8 +252,8 @@ class Commits(Report[Transaction]):
 
     def read_transaction(self, known: Transaction, event: MessageEvent) -> None:
         """Completes a transaction from a packet that carries it."""
-        held = read_packet_data(event)
-        header, txn = held.get("header"), held.get("txn")
+        packet = read_packet_data(event)
+        header, txn = packet.get("header"), packet.get("txn")
         if known.header or not isinstance(header, dict):
             return
         known.header = header
@@ -306,10 +306,10 @@ def path_of(txn: Mapping[str, Any]) -> str | None:
     return next((path for path in paths if isinstance(path, str)), None)
 
 
-def path_asked(operation: str | None, values: Mapping[str, Any]) -> str | None:
+def find_requested_path(operation: str | None, values: Mapping[str, Any]) -> str | None:
     """The node that a client asks to write; of a multi the first that has one, as of its transaction."""
-    asked = structs(values.get("operations")) if operation == "multi" else [values]
-    return next((path for path in (each.get("path") for each in asked) if isinstance(path, str)), None)
+    operations = structs(values.get("operations")) if operation == "multi" else [values]
+    return next((path for path in (each.get("path") for each in operations) if isinstance(path, str)), None)
 
 
 def _operation(code: int) -> str | None:

@@ -104,19 +104,21 @@ class Elections(Report[Poll]):
 
     @classmethod
     def diagnose(cls, rows: Sequence[ReportRow]) -> Iterator[tuple[ReportRow, Finding]]:
-        """Yields elections that were not the first of their servers, and those that nobody won."""
+        """Yields elections of servers that had a leader before, and those that nobody won."""
         for row in rows:
             cells = cls.cells(row)
-            if cells["kind"] != "election" or (cells["round"] < _AGAIN and cells["winner"] is not None):
+            new = cells["round"] < _AGAIN and cells["zxid"] in (None, "0x0")
+            if cells["kind"] != "election" or (new and cells["winner"] is not None):
                 continue
             who, took = f"servers {', '.join(sorted(cells['servers']))}", cells["decided_ns"]
             if cells["winner"] is None:
-                text = f"{who} looked for a leader and found none: too few of them are there, or reach one another"
+                text = f"{who} looked for a leader and found none: too few of them run, or they do not reach each other"
                 yield row, Finding(Severity.ERROR, "leader-lost", text)
-            else:
-                decided = "" if took is None else f", which took {lasting(took)}"
-                text = f"{who} lost their leader and elected server {cells['winner']}{decided}"
-                yield row, Finding(Severity.WARNING, "leader-lost", text)
+                continue
+            lost = "lost their leader" if cells["round"] >= _AGAIN else "started again without a leader"
+            decided = "" if took is None else f"; the election took {lasting(took)}"
+            text = f"{who} {lost} and elected server {cells['winner']}{decided}"
+            yield row, Finding(Severity.WARNING, "leader-lost", text)
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -84,12 +84,12 @@ def writes(operation: str | None, values: Mapping[str, Any]) -> Iterator[Write |
         yield Write("set", path)
 
 
-def done(operation: str | None, asked: list[Write | None], values: Mapping[str, Any]) -> Iterator[Write]:
+def done(operation: str | None, requested: list[Write | None], values: Mapping[str, Any]) -> Iterator[Write]:
     """Returns what was written, by the answer: nothing if it has an error; created nodes by their final names."""
     if values.get("err"):
         return
     answers = structs(values.get("operations")) if operation == "multi" else [values]
-    for write, answer in zip(asked, answers, strict=False):
+    for write, answer in zip(requested, answers, strict=False):
         if write is not None and not answer.get("err") and answer.get("type") != "error":
             path = answer.get("path")
             yield write._replace(path=path) if isinstance(path, str) else write
@@ -107,5 +107,5 @@ def read_packet_data(event: MessageEvent) -> Mapping[str, Any]:
 
 def inside(data: object) -> Mapping[str, Any]:
     """Returns the record that a bytes field holds."""
-    held = data.value if isinstance(data, EmbeddedValue) else data
-    return held if isinstance(held, dict) else {}
+    content = data.value if isinstance(data, EmbeddedValue) else data
+    return content if isinstance(content, dict) else {}

@@ -111,7 +111,7 @@ class Poll(OpenRow):
     )
     looked: int = 0
     lookers: dict[str, Looker] = field(default_factory=dict)
-    said: set[tuple[str, Vote]] = field(default_factory=set)
+    cast_votes: set[tuple[str, Vote]] = field(default_factory=set)
     led_by: int | None = None
     last_zxid: int | None = None
     agreed: int | None = None
@@ -191,7 +191,7 @@ class Polls:
             self.polls.append(poll)
             self._open.append(poll)
         poll.looked = event.time
-        poll.said.add((name, vote))
+        poll.cast_votes.add((name, vote))
         looker = poll.lookers.setdefault(name, Looker())
         poll.hear_of("vote", event)
         if vote.leader is not None and not self._to_observer(event) and not self._is_observer(name):
@@ -209,7 +209,7 @@ class Polls:
         if self._leader is not None and name == str(self._leader) == str(vote.leader):
             return True
         return any(
-            (name, vote) in poll.said and poll.lookers[name].done is not None
+            (name, vote) in poll.cast_votes and poll.lookers[name].done is not None
             for poll in self.polls[-8:]
             if name in poll.lookers
         )

@@ -38,7 +38,7 @@ from dissectors.zookeeper.reports.fields import (
     writes,
 )
 from dissectors.zookeeper.reports.watch_table import SET_AGAIN, WatchTable
-from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
+from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, find_requested_watches, watches_set
 
 MOST_NAMED = 32
 """Servers, addresses and ephemeral nodes that a row names."""
@@ -58,7 +58,7 @@ _CLOSE_TYPE = load_numbers("operation")[CLOSE]
 class SessionRow(OpenRow):
     """One row of the sessions report.
 
-    stream: the latest connection; heard: when its client last sent something there. refused: the server refused the
+    stream: the latest connection; last_seen: when its client last sent something there. refused: the server refused the
     session or the authentication. nodes: its ephemeral nodes.
     """
 
@@ -85,7 +85,7 @@ class SessionRow(OpenRow):
     ephemerals: list[str] = column("texts", "those that are still there", of=lambda row: list(row.nodes)[:MOST_NAMED])
     silence_ns: int | None = column("duration", "the longest time without a word of the client on one connection")
     stream: int | None = None
-    heard: int | None = None
+    last_seen: int | None = None
     refused: bool = False
     nodes: dict[str, None] = field(default_factory=dict)
 
@@ -122,7 +122,7 @@ class SessionReport(Report[SessionRow]):
         known = self.rows.get(self.on_stream.pop(end.stream, None))
         if known is None or known.stream != end.stream:
             return
-        known.stream = known.heard = None
+        known.stream = known.last_seen = None
         known.last = max(known.last, end.time)
         self.watch_table.lose(known.session)
         if known.state == OPEN:
@@ -133,7 +133,7 @@ class SessionReport(Report[SessionRow]):
         name = session_of(event)
         known = self.find(name, event)
         if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
-            known.stream, known.heard = event.stream, None
+            known.stream, known.last_seen = event.stream, None
             known.connections += 1
             self.watch_table.lose(name)
             add_name(known.clients, event.client, MOST_NAMED)
@@ -147,21 +147,21 @@ class SessionReport(Report[SessionRow]):
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
-        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
+        session, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
         known.note("connect", event)
-        known.asked_ns, known.heard, known.refused = _ns(timeout), event.time, True
+        known.asked_ns, known.last_seen, known.refused = _ns(timeout), event.time, True
         if known.state == LOST:
             known.end(OPEN, None)
-        self.await_answer(event, given)
+        self.await_answer(event, session)
 
     def receive_connected(self, event: MessageEvent) -> None:
         """Notes the session in the answer to a connect."""
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
-        given, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
-        known.refused = not given
-        if given:
+        session, timeout = number(event.values, "sessionId"), event.values.get("timeOut")
+        known.refused = not session
+        if session:
             known.timeout_ns = _ns(timeout)
             known.opened = event.time if self.take_request(event) == 0 else known.opened
         else:
@@ -174,13 +174,13 @@ class SessionReport(Report[SessionRow]):
         """Notes any other request of a client."""
         known, name, values = self.find_session(event), event.operation or "", event.values
         if known.stream == event.stream:
-            silence = max(known.silence_ns or 0, event.time - (known.heard or event.time))
-            known.silence_ns, known.heard = silence or None, event.time
+            silence = max(known.silence_ns or 0, event.time - (known.last_seen or event.time))
+            known.silence_ns, known.last_seen = silence or None, event.time
         if name == PING:
             known.pings += 1
             return
         known.requests += 1
-        call = watches_asked(name, values)
+        call = find_requested_watches(name, values)
         if call is not None:
             self.await_answer(event, call)
         elif name == CLOSE:
@@ -232,10 +232,10 @@ class SessionReport(Report[SessionRow]):
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """The leader closes a session that it has not heard of."""
-        held = read_packet_data(event)
-        if not _is_expiry(held):
+        packet = read_packet_data(event)
+        if not _is_expiry(packet):
             return
-        known = self.rows.get(session_name(number(held["header"], "clientId")))
+        known = self.rows.get(session_name(number(packet["header"], "clientId")))
         if known is not None and known.state not in (CLOSED, EXPIRED):
             known.add("expired", event.row)
             known.end(EXPIRED, event.time, "leader")
@@ -281,9 +281,9 @@ class SessionReport(Report[SessionRow]):
 _FORMATTERS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
 
 
-def _is_expiry(held: Mapping[str, Any]) -> bool:
+def _is_expiry(packet: Mapping[str, Any]) -> bool:
     """Whether a transaction closes a session that nobody asked to close."""
-    header = held.get("header")
+    header = packet.get("header")
     return isinstance(header, dict) and header.get("type") == _CLOSE_TYPE and not header.get("cxid")
 
 

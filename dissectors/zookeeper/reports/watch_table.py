@@ -146,10 +146,10 @@ class WatchTable:
 
     def close(self, session: str) -> list[WatchRow]:
         """The watches of a session that is over."""
-        gone = self.of_session(session)
+        removed = self.of_session(session)
         self._of.pop(session, None)
-        self._count -= len(gone)
-        return gone
+        self._count -= len(removed)
+        return removed
 
     def lose(self, session: str) -> None:
         """The connection of a session ended: what is not set again is lost."""

@@ -94,7 +94,7 @@ class Watches(Report[WatchRow]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """Handles a request that may set or remove watches."""
-        call = watches_asked(event.operation or "", event.values)
+        call = find_requested_watches(event.operation or "", event.values)
         if call is not None:
             self.await_answer(event, call)
 
@@ -188,7 +188,7 @@ class Watches(Report[WatchRow]):
 _FORMATTERS = {"again": "sets again", "removed": "removes"}
 
 
-def watches_asked(name: str, values: Mapping[str, Any]) -> Call | None:
+def find_requested_watches(name: str, values: Mapping[str, Any]) -> Call | None:
     """Returns which watches a read request sets or removes; None if none."""
     sets, path = sets_of(name, values), values.get("path")
     if sets:

@@ -164,4 +164,4 @@ def test_what_editcap_writes(tmp_path: Path) -> None:
     assert said(path) == [(2, "two"), (40, "größer")]
     with PacketReader([path]) as packets:
         list(packets.blocks())
-        assert packets.files[0].remarks == ["all of it"]
+        assert packets.files[0].capture_comments == ["all of it"]

@@ -54,7 +54,7 @@ def test_every_block_kind(tmp_path: Path, ng: Ng) -> None:
         "an OS",
         "a program",
     )
-    assert info.remarks == ["of the section"]
+    assert info.capture_comments == ["of the section"]
     assert info.names == {"10.0.0.1": ["broker-1", "other", "alias"], "fd00::1": ["broker-6"]}
     assert [(one.name, one.link, one.snaplen, one.tsresol) for one in info.interfaces] == [("eth0", 1, 4096, 10**6)]
 

@@ -27,6 +27,7 @@ KAFKA = str(ROOT / "captures" / "kafka.pcap")
         (["-nr", KAFKA], ["list", "-nr", KAFKA]),
         (["--debug", "--config", "c.toml", "-"], ["--debug", "--config", "c.toml", "list", "-"]),
         (["--config=c.toml", "missing.pcap"], ["--config=c.toml", "list", "missing.pcap"]),
+        (["--plugin", "p.py", "-c", "1", "a.pcap"], ["--plugin", "p.py", "list", "-c", "1", "a.pcap"]),
         (["-i", "lo", "-f", "port 9092"], ["sniff", "--headless", "-i", "lo", "-f", "port 9092"]),
         (["-q"], ["list", "-q"]),
         (["list", KAFKA], ["list", KAFKA]),

@@ -146,7 +146,7 @@ def test_rows_take_the_line_away(monkeypatch: pytest.MonkeyPatch) -> None:
     played = Played([WELL] * 10)
     with LiveStatus(cast(LiveSession, played), out) as status:
         assert played.all_seen.wait(30)
-        with status.making_room():
+        with status.hide_status():
             before = out.getvalue()
             played.all_seen.clear()
             played.all_seen.wait(0.05)

@@ -109,7 +109,7 @@ def test_answers_are_laid_together_with_their_requests(tmp_path: Path, taken: Ta
 def test_requests_that_are_too_many_are_read_one_by_one(
     tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyzer.decode.template_decoder, "RECALLED", 300)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "REQUEST_BUDGET", 300)
     monkeypatch.setattr(analyzer.decode.request_fields, "SHORT", 30)
     with opened(tmp_path, [get(xid, "/" + "x" * (xid % 50)) for xid in range(1, 100)]) as session:
         hold_equal(session, ("rows", "table"))

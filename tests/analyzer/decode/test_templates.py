@@ -24,18 +24,18 @@ class Case:
 
     def __init__(self, limit: int | None = None) -> None:
         self.data = message(5, b"abc", b"\1\2")
-        self.shape = TemplateBuilder(self.data)
-        self.number = self.shape.integer(Term(0, 8, "q"), 5)
-        self.text: Any = self.shape.text(Extent(Term(8, 2, "h"), 0, 10, 13))
-        self.bytes: Any = self.shape.bytes(Extent(Term(13, 2, "h"), 0, 15, 17))
+        self.builder = TemplateBuilder(self.data)
+        self.number = self.builder.integer(Term(0, 8, "q"), 5)
+        self.text: Any = self.builder.text(Extent(Term(8, 2, "h"), 0, 10, 13))
+        self.bytes: Any = self.builder.bytes(Extent(Term(13, 2, "h"), 0, 15, 17))
         self.limit = limit
 
     def said(self) -> str:
-        return f"{self.number}|{self.text}|{self.shape.mark(Hex(self.bytes, self.limit))}|{self.bytes.size}"
+        return f"{self.number}|{self.text}|{self.builder.mark(Hex(self.bytes, self.limit))}|{self.bytes.size}"
 
     def laid(self, messages: list[bytes], said: str | None = None) -> tuple[list[int], list[str]]:
         """Which of these messages have the shape, and their texts."""
-        template = Template(self.shape, {"": _cut_text(self.said() if said is None else said, self.shape)})
+        template = Template(self.builder, {"": _cut_text(self.said() if said is None else said, self.builder)})
         length = np.array(list(map(len, messages)), np.int64)
         laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(length) - length, length)
         _read_nested([laid])
@@ -128,10 +128,10 @@ def test_a_text_that_is_made_of_a_number() -> None:
 
 def test_varints_take_as_many_bytes() -> None:
     data = b"\x96\1" + b"\3"
-    shape = TemplateBuilder(data)
-    unsigned, signed = shape.integer(Term(0, 2, UVARINT), 150), shape.integer(Term(2, 1, ZIGZAG), -2)
+    builder = TemplateBuilder(data)
+    unsigned, signed = builder.integer(Term(0, 2, UVARINT), 150), builder.integer(Term(2, 1, ZIGZAG), -2)
     case = Case()
-    case.shape = shape
+    case.builder = builder
     rows, texts = case.laid(
         [data, b"\xff\x7f\0", b"\x80\1\x7e", b"\1\1\1", b"\x80\x80\1", b"\x80\1\x80"], f"{unsigned} {signed}"
     )
@@ -141,20 +141,20 @@ def test_varints_take_as_many_bytes() -> None:
 def test_a_nested_value_is_read_for_each() -> None:
     """What a function makes of it decides too, also in a sum with what may be any number."""
     data = pack(">ih", 4, 2) + b"ab"
-    shape = TemplateBuilder(data)
-    number = shape.integer(Term(0, 4, "i"), 4)
+    builder = TemplateBuilder(data)
+    number = builder.integer(Term(0, 4, "i"), 4)
 
     def read(contents: Any, asked: Any) -> list[Any]:
         assert all(type(each) is tuple for each in asked)
         return [None if content.startswith(b"?") else list(content) for content in contents]
 
-    nested = shape.add_nested(Extent(Term(4, 2, "h"), 0, 6, 8), read, list(b"ab"), (number,))
+    nested = builder.add_nested(Extent(Term(4, 2, "h"), 0, 6, 8), read, list(b"ab"), (number,))
     count = derive(len, nested)
     assert count < 4
     total: Any = count + number
     assert total > 5
     case = Case()
-    case.shape = shape
+    case.builder = builder
     others = [
         pack(">ih", each, len(text)) + text
         for each, text in ((4, b"xyz"), (4, b"wxyz"), (4, b"?b"), (1, b"abc"), (9, b"a"))
@@ -164,24 +164,26 @@ def test_a_nested_value_is_read_for_each() -> None:
 
 def test_a_pinned_nested_value_beside_a_free_number_still_decides() -> None:
     data = pack(">ih", 4, 2) + b"ab"
-    shape = TemplateBuilder(data)
-    number = shape.integer(Term(0, 4, "i"), 4)
-    nested = shape.add_nested(Extent(Term(4, 2, "h"), 0, 6, 8), lambda contents, asked: [[] for _ in contents], [1, 2])
+    builder = TemplateBuilder(data)
+    number = builder.integer(Term(0, 4, "i"), 4)
+    nested = builder.add_nested(
+        Extent(Term(4, 2, "h"), 0, 6, 8), lambda contents, asked: [[] for _ in contents], [1, 2]
+    )
     total: Any = derive(len, nested) + number
     assert total == 6
     assert len(nested) == 2
     case = Case()
-    case.shape = shape
+    case.builder = builder
     assert case.laid([data, pack(">ih", 5, 2) + b"ab"], f"{number}") == ([0], ["4"])
 
 
 def test_unsigned_numbers_of_64_bits() -> None:
     data = pack(">Qq", 5, 5)
-    shape = TemplateBuilder(data)
-    unsigned, signed = shape.integer(Term(0, 8, "Q"), 5), shape.integer(Term(8, 8, "q"), 5)
+    builder = TemplateBuilder(data)
+    unsigned, signed = builder.integer(Term(0, 8, "Q"), 5), builder.integer(Term(8, 8, "q"), 5)
     assert unsigned != 6
     case = Case()
-    case.shape = shape
+    case.builder = builder
     said = f"{unsigned} {signed}"
     most = (1 << 64) - 1, (1 << 53) + 1
     rows, texts = case.laid([pack(">Qq", *pair) for pair in ((7, most[1]), (6, 0), (5, 1))], said)
@@ -192,11 +194,11 @@ def test_unsigned_numbers_of_64_bits() -> None:
 
 def test_a_size_that_encloses_others_fits() -> None:
     data = pack(">hh", 5, 3) + b"abc"
-    shape = TemplateBuilder(data)
-    shape.encloses(Term(0, 2, "h"), 0, 2, 7)
-    text = shape.text(Extent(Term(2, 2, "h"), 0, 4, 7))
+    builder = TemplateBuilder(data)
+    builder.encloses(Term(0, 2, "h"), 0, 2, 7)
+    text = builder.text(Extent(Term(2, 2, "h"), 0, 4, 7))
     case = Case()
-    case.shape = shape
+    case.builder = builder
     others = [pack(">hh", size, 2) + b"xy" for size in (4, 5, 3, -4)]
     assert case.laid([data, *others], f"{text}") == ([0, 1], ["abc", "xy"])
 
@@ -209,14 +211,14 @@ class Flowing(Case):
 
     def __init__(self) -> None:
         self.data = self.flowed(b"\x05", b"ab", b"rest", b"\x01")
-        self.shape = TemplateBuilder(self.data)
+        self.builder = TemplateBuilder(self.data)
         total, size = Term(0, 4, "I"), Term(4, 2, "H")
-        self.shape.encloses(total, 0, 4, 14)
-        self.first = self.shape.integer(Term(6, 1, FLOWING), 5)
-        self.text = self.shape.text(Extent(size, 0, 7, 9))
-        self.last = self.shape.integer(Term(13, 1, FLOWING), 1)
-        self.shape.leave_open(0, 4)
-        self.rest = self.shape.bytes(Extent(total, 1 + 1 + 2, 9, 13, (size,)))
+        self.builder.encloses(total, 0, 4, 14)
+        self.first = self.builder.integer(Term(6, 1, FLOWING), 5)
+        self.text = self.builder.text(Extent(size, 0, 7, 9))
+        self.last = self.builder.integer(Term(13, 1, FLOWING), 1)
+        self.builder.leave_open(0, 4)
+        self.rest = self.builder.bytes(Extent(total, 1 + 1 + 2, 9, 13, (size,)))
 
     def flowed(self, first: bytes, text: bytes, rest: bytes, last: bytes) -> bytes:
         return pack(">IH", 2 + len(first) + len(text) + len(rest) + len(last), len(text)) + first + text + rest + last
@@ -228,7 +230,7 @@ class Flowing(Case):
 def test_a_varint_takes_any_room() -> None:
     """Where a rest lies behind numbers of any width its own size is not told: these two are one message's."""
     case = Flowing()
-    case.shape.pin(6, 7)
+    case.builder.pin(6, 7)
     rows, texts = case.laid(
         [
             case.flowed(b"\x05", b"ab", b"rest", b"\x01"),
@@ -252,10 +254,10 @@ WIDTHS = {
 
 
 def test_a_varint_of_any_width() -> None:
-    shape = TemplateBuilder(b"\x05!")
-    number = shape.integer(Term(0, 1, FLOWING), 5)
+    builder = TemplateBuilder(b"\x05!")
+    number = builder.integer(Term(0, 1, FLOWING), 5)
     case = Case()
-    case.shape = shape
+    case.builder = builder
     rows, texts = case.laid([each + b"!" for each in (*WIDTHS, b"\x80" * 9 + b"\x01", b"\x80", b"")], f"{number}")
     assert rows == list(range(len(WIDTHS)))
     assert texts == list(map(str, WIDTHS.values()))
@@ -263,20 +265,20 @@ def test_a_varint_of_any_width() -> None:
 
 @pytest.mark.parametrize("least", [1, 200])
 def test_conditions_on_a_varint_of_any_width(least: int) -> None:
-    shape = TemplateBuilder(b"\xc8\x01!")
-    number = shape.integer(Term(0, 2, FLOWING), 200)
+    builder = TemplateBuilder(b"\xc8\x01!")
+    number = builder.integer(Term(0, 2, FLOWING), 200)
     assert number >= least
     case = Case()
-    case.shape = shape
+    case.builder = builder
     rows, _ = case.laid([b"\x05!", b"\xc8\x01!", b"\x80\x80\x01!"], f"{number}")
     assert rows == ([0, 1, 2] if least == 1 else [1, 2])
 
 
 def test_a_pinned_varint_keeps_its_width() -> None:
-    shape = TemplateBuilder(b"\x05!")
-    number = shape.integer(Term(0, 1, FLOWING), 5)
+    builder = TemplateBuilder(b"\x05!")
+    number = builder.integer(Term(0, 1, FLOWING), 5)
     case = Case()
-    case.shape = shape
+    case.builder = builder
     assert case.laid([b"\x05!", b"\x85\x00!", b"\x06!"], f"{int(number)}") == ([0], ["5"])
 
 
@@ -298,9 +300,9 @@ NOT_ENDING = (
 
 def test_what_ends_by_itself() -> None:
     """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
-    shape = TemplateBuilder(SELF_ENDING)
-    text, number = symbolic_text.run(shape, 6, 9), symbolic_text.number(shape, 15, 17)
-    template = Template(shape, {"": _cut_text(f"{text}|{number}", shape)})
+    builder = TemplateBuilder(SELF_ENDING)
+    text, number = symbolic_text.run(builder, 6, 9), symbolic_text.number(builder, 15, 17)
+    template = Template(builder, {"": _cut_text(f"{text}|{number}", builder)})
     messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
     size = np.array(list(map(len, messages)), np.int64)
     laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size)
@@ -313,11 +315,11 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
     """Its bytes are compared then, and those of others with the same text behind a size."""
     data = pack(">h", 2) + b"42" + b"!"
     for asks, expected in ((False, [0, 1]), (True, [0])):
-        shape = TemplateBuilder(data)
-        shape.text(Extent(Term(0, 2, "h"), 0, 2, 4))
-        number: Any = symbolic_text.number_within(shape, 2, 4)
+        builder = TemplateBuilder(data)
+        builder.text(Extent(Term(0, 2, "h"), 0, 2, 4))
+        number: Any = symbolic_text.number_within(builder, 2, 4)
         said = f"{int(number)}" if asks else f"{number}"
-        template = Template(shape, {"": _cut_text(said, shape)})
+        template = Template(builder, {"": _cut_text(said, builder)})
         messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]
         size = np.array(list(map(len, messages)), np.int64)
         assert (
@@ -329,13 +331,13 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
 def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
     for asks in (False, True):
         data = pack(">h", 3) + b"abc!"
-        shape = TemplateBuilder(data)
+        builder = TemplateBuilder(data)
         extent = Extent(Term(0, 2, "h"), 0, 2, 5)
-        first: Any = shape.bytes(extent)
-        shape.add_nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
+        first: Any = builder.bytes(extent)
+        builder.add_nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
         if asks:
             assert first == b"abc"
-        template = Template(shape, {"": _cut_text("said", shape)})
+        template = Template(builder, {"": _cut_text("said", builder)})
         messages = [data, pack(">h", 1) + b"x!", pack(">h", 3) + b"abd!"]
         size = np.array(list(map(len, messages)), np.int64)
         rows = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size).rows.tolist()

@@ -114,7 +114,7 @@ def test_what_is_said_of_packets_goes_along(order: str, tmp_path: Path) -> None:
     assert after == before
     assert [each[3] for each in after] == [1, 1, 1, 1, 101]
     assert [(each.name, each.comment) for each in made.interfaces] == [("eth0", "on it"), ("ns0", None), ("raw", None)]
-    assert (made.remarks, made.names, made.hardware, made.os, made.application) == (
+    assert (made.capture_comments, made.names, made.hardware, made.os, made.application) == (
         ["all of it", "and more", "second"],
         {"10.0.0.1": ["client.example"], "fd00::1": ["six.example"]},
         "a machine",
@@ -300,7 +300,7 @@ def test_damage_changes_no_packet_before_it(order: str, changes: list[tuple[int,
         after, (made,) = seen(out)
     # Times before 1970 cannot be written, and those behind the year 2116 are not told apart.
     assert after == [(packet, min(max(time, 0), LONGEST), wire, link) for packet, time, wire, link in before]
-    assert (made.names, made.remarks) == (info.names, info.remarks)
+    assert (made.names, made.capture_comments) == (info.names, info.capture_comments)
     assert [each.name for each in made.interfaces] == [each.name for each in info.interfaces]
 
 

@@ -61,16 +61,16 @@ def test_figures_are_those_of_the_rows(name: str) -> None:
         rows = list(zip(*RowReader(session).read_columns(KEYS, np.arange(len(session.rows))), strict=True))
     expected: dict[tuple[str, str | None], Counter[str]] = {}
     for protocol, operation, role, partner, length in rows:
-        figures = expected.setdefault((protocol, operation), Counter())
-        figures.update({"messages": 1, role: 1, "bytes": length})
-        figures[f"{role} alone"] += partner is None
+        metrics = expected.setdefault((protocol, operation), Counter())
+        metrics.update({"messages": 1, role: 1, "bytes": length})
+        metrics[f"{role} alone"] += partner is None
     assert {(each.protocol, each.operation) for each in found.operations} == set(expected)
     for each in found.operations:
-        figures = expected[each.protocol, each.operation]
-        assert (each.messages, each.bytes) == (figures["messages"], figures["bytes"])
-        assert (each.requests, each.answers) == (figures["request"], figures["response"])
-        assert (each.unanswered, each.orphans) == (figures["request alone"], figures["response alone"])
-        assert (each.oneway, each.push, each.raw) == (figures["oneway"], figures["push"], figures["raw"])
+        metrics = expected[each.protocol, each.operation]
+        assert (each.messages, each.bytes) == (metrics["messages"], metrics["bytes"])
+        assert (each.requests, each.answers) == (metrics["request"], metrics["response"])
+        assert (each.unanswered, each.orphans) == (metrics["request alone"], metrics["response alone"])
+        assert (each.oneway, each.push, each.raw) == (metrics["oneway"], metrics["push"], metrics["raw"])
 
 
 def test_protocols_are_the_sums_of_their_operations_and_the_most_frequent_come_first() -> None:

@@ -80,18 +80,18 @@ def test_errors() -> None:
     assert new.kind == "new-error"
     assert "Fetch answers with NOT_LEADER_OR_FOLLOWER: 1 of " in format_difference(new)
     assert format_difference(new).endswith(", which may be chance.")
-    was = profile(KAFKA).operations["kafka", "Fetch"].figures
-    figures = type(was)(**{name: 500 if name == "answers" else getattr(was, name) for name in METRIC_NAMES})
-    none, few, many = (changed(errors=errors, figures=figures) for errors in ({}, {"X": 1}, {"X": 400}))
+    was = profile(KAFKA).operations["kafka", "Fetch"].metrics
+    metrics = type(was)(**{name: 500 if name == "answers" else getattr(was, name) for name in METRIC_NAMES})
+    none, few, many = (changed(errors=errors, metrics=metrics) for errors in ({}, {"X": 1}, {"X": 400}))
     assert [each.kind for each in find_differences(few, many)] == ["error"]
     assert [each.kind for each in find_differences(many, few)] == ["fewer-errors"]
     assert [each.kind for each in find_differences(many, none)] == ["fewer-errors"]
     assert not find_differences(few, none)
 
 
-def with_network(**figures: object) -> Profile:
+def with_network(**metrics: object) -> Profile:
     was = profile(KAFKA).network
-    values = {name: figures.get(name, getattr(was, name)) for name in NetworkProfile.__annotations__}
+    values = {name: metrics.get(name, getattr(was, name)) for name in NetworkProfile.__annotations__}
     return replace(profile(KAFKA), network=NetworkProfile(**values))
 
 
@@ -118,7 +118,7 @@ def test_versions_and_operations() -> None:
     assert found == [f"Versions of kafka: Fetch is also v99 (still {', '.join(f'v{each}' for each in versions)})."]
     whole = profile(KAFKA)
     less = replace(whole, operations={key: each for key, each in whole.operations.items() if key[1] != "Fetch"})
-    count = whole.operations["kafka", "Fetch"].figures.messages
+    count = whole.operations["kafka", "Fetch"].metrics.messages
     assert say(whole, less) == [f"Missing operations of kafka, and how many messages: Fetch {count}."]
     assert say(less, whole) == [f"New operations of kafka, and how many messages: Fetch {count}."]
 

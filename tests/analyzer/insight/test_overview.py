@@ -72,14 +72,14 @@ def test_who_waited_longest_comes_first() -> None:
 def test_it_says_of_mixed_protocols_what_matters() -> None:
     found = of(MIXED)
     assert {group.key[0] for group in found.protocols} >= {"kafka", "zookeeper", "pulsar", "rocketmq"}
-    assert sum(found.over_time) == found.total.messages == sum(each.figures.messages for each in found.operations)
+    assert sum(found.over_time) == found.total.messages == sum(each.metrics.messages for each in found.operations)
     assert found.failures_over_time is not None
     assert sum(found.failures_over_time) == found.total.errors == sum(each.messages for each in found.failures)
     assert found.failures[0].error == "NONODE"
     assert sum(many for *_, many in found.waiting) == found.total.unanswered == len(found.oldest)
     assert ("note", "unanswered", found.total.unanswered) in found.findings
     fetch = next(each for each in found.operations if each.operation == "Fetch")
-    assert (fetch.versions, sum(fetch.latencies)) == ([18], fetch.figures.timed)
+    assert (fetch.versions, sum(fetch.latencies)) == ([18], fetch.metrics.timed)
 
 
 @pytest.mark.parametrize("sample", [3, 100_000])

@@ -49,7 +49,7 @@ def is_nothing(row: Row) -> bool:
     return row["protocol"] == "rocketmq" and code in PULLED.get(row["operation"], ())
 
 
-def figures(rows: Sequence[Row], span: int) -> dict[str, Any]:
+def metrics(rows: Sequence[Row], span: int) -> dict[str, Any]:
     """All figures of one group, the slow way."""
     roles = [row["role"] for row in rows]
     said = [row for row in rows if row["error"] is not None]
@@ -86,7 +86,7 @@ def grouped(rows: Sequence[Row], values: Named, span: int | None = None) -> dict
     for row in rows:
         for value in list(dict.fromkeys(values(row))) or [None]:
             groups.setdefault(value, []).append(row)
-    return {value: figures(mine, span or max(times) - min(times)) for value, mine in groups.items()}
+    return {value: metrics(mine, span or max(times) - min(times)) for value, mine in groups.items()}
 
 
 def key(name: str) -> Named:
@@ -112,10 +112,10 @@ BY: dict[str, Named] = {
 def test_by_a_key(name: str, path: Path) -> None:
     with Session([path]).load() as session:
         found = statistics(RowReader(session), [name])
-    assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(rows_of(path), BY[name])
+    assert {group.key[0]: asdict(group.metrics) for group in found.groups} == grouped(rows_of(path), BY[name])
     assert asdict(found.total) == grouped(rows_of(path), lambda row: [0])[0]
-    assert [group.figures.messages for group in found.groups] == sorted(
-        (group.figures.messages for group in found.groups), reverse=True
+    assert [group.metrics.messages for group in found.groups] == sorted(
+        (group.metrics.messages for group in found.groups), reverse=True
     )
 
 
@@ -132,7 +132,7 @@ def test_by_what_messages_say(name: str) -> None:
         found = statistics(reader, [name])
     assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.partition"
     expected = grouped(rows_of(MIXED), lambda row: said.get(row["number"], []))
-    assert {group.key[0]: asdict(group.figures) for group in found.groups} == expected
+    assert {group.key[0]: asdict(group.metrics) for group in found.groups} == expected
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_by_several_keys_a_row_is_in_each_pair(names: tuple[str, ...]) -> None:
 
     with Session([MIXED]).load() as session:
         found = statistics(RowReader(session), names)
-    assert {group.key: asdict(group.figures) for group in found.groups} == grouped(rows_of(MIXED), values)
+    assert {group.key: asdict(group.metrics) for group in found.groups} == grouped(rows_of(MIXED), values)
 
 
 @pytest.mark.parametrize("interval", [SECOND, 7 * SECOND, 1_000_000])
@@ -155,7 +155,7 @@ def test_by_time(interval: int) -> None:
     with Session([MIXED]).load() as session:
         found = statistics(RowReader(session), ["time"], interval=interval)
     expected = grouped(rows_of(MIXED), lambda row: [row["time_ns"] // interval * interval], interval)
-    assert {group.key[0]: asdict(group.figures) for group in found.groups if group.figures.messages} == expected
+    assert {group.key[0]: asdict(group.metrics) for group in found.groups if group.metrics.messages} == expected
     begins = [group.key[0] for group in found.groups]
     assert begins == list(range(begins[0], begins[-1] + 1, interval))
     assert found.interval == interval
@@ -181,7 +181,7 @@ def test_of_rows_that_a_filter_keeps() -> None:
         rows: Ints = compile_filter("latency > 50ms").select_rows(reader, np.arange(len(session.rows)))
         found = statistics(reader, ["operation"], rows)
     kept = [row for row in rows_of(MIXED) if (row["latency_ns"] or 0) > 50_000_000]
-    assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(kept, key("operation"))
+    assert {group.key[0]: asdict(group.metrics) for group in found.groups} == grouped(kept, key("operation"))
 
 
 def test_several_files_are_one_timeline_and_nothing_depends_on_blocks() -> None:

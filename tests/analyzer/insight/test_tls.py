@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.tls import describe_row_tls, list_tls, summarise_tls
-from analyzer.insight.tls_checks import find_problems
+from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.session import Session
 from analyzer.tls.certificates import parse_certificate
 from analyzer.tls.key_files import KeyRing
@@ -23,7 +23,7 @@ ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 9093))
 def problems(path: Path, keys: Path | None = None) -> list[tuple[str, str, str]]:
     with Session([path], secrets=None if keys is None else KeyRing([str(keys)])) as session:
         session.load()
-        found = [(each.code, each.text, each.advice) for each, _ in find_problems(session)]
+        found = [(each.code, each.text, each.advice) for _, each in find_tls_problems(session)]
         codes = {each.finding.code for each in diagnose(session)}
     assert {code for code, _, _ in found} <= codes
     return found
@@ -100,5 +100,5 @@ def test_captures_without_tls_tell_nothing() -> None:
     with Session([Path(__file__).parents[3] / "captures" / "mixed.pcapng"]) as session:
         session.load()
         assert summarise_tls(session) == []
-        assert list(find_problems(session)) == []
+        assert list(find_tls_problems(session)) == []
         assert describe_row_tls(session, 0) is None

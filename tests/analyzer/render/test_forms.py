@@ -26,7 +26,7 @@ class Counting:
     """A form that tells how many rows it wrote one by one, and how many bodies it was asked about."""
 
     edition = 0
-    asks = True
+    needs_requests = True
 
     def __init__(self, wide: bool = False) -> None:
         self.wide = wide

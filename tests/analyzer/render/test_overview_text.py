@@ -52,7 +52,7 @@ def test_a_narrow_terminal_gets_what_matters_most(name: str, width: int) -> None
 
 def test_trouble_comes_first_and_its_absence_is_said() -> None:
     found = lines("mixed.pcapng")
-    trouble, figures = (next(at for at, line in enumerate(found) if word in line) for word in ("errors (26", "msg/s"))
-    assert trouble < figures
+    trouble, metrics = (next(at for at, line in enumerate(found) if word in line) for word in ("errors (26", "msg/s"))
+    assert trouble < metrics
     fine = lines("kafka-4.4-share.pcap.zst")
     assert {"errors: none", "never answered: none"} <= set(fine)

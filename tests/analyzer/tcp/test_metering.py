@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyzer.columns.arrays import find_runs
 from analyzer.tcp.metering import REORDERED_NS, TWICE_NS, NetworkMeter
-from analyzer.tcp.network import UNMEASURED, NetworkEventKind, NetworkFigures
+from analyzer.tcp.network import UNMEASURED, NetworkEventKind, NetworkMetrics
 from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, StreamTable
 from tests.analyzer.tcp.packets import Written, make_block
 
@@ -32,8 +32,8 @@ def measure(packets: Sequence[Written], size: int = 1000) -> NetworkMeter:
     return meter
 
 
-def figures(meter: NetworkMeter) -> NetworkFigures:
-    return meter.find_figures(np.arange(len(meter.halves) // 2))
+def metrics(meter: NetworkMeter) -> NetworkMetrics:
+    return meter.find_metrics(np.arange(len(meter.halves) // 2))
 
 
 def events(meter: NetworkMeter) -> set[tuple[int, ...]]:
@@ -163,14 +163,14 @@ CASES = [
     ),
 ]
 
-TIMES = {name for name in NetworkFigures.__annotations__ if name.endswith(("rtt", "time"))}
+TIMES = {name for name in NetworkMetrics.__annotations__ if name.endswith(("rtt", "time"))}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_figures(case: Case, size: int) -> None:
-    found = figures(measure(case.packets, size))
-    told = {name: getattr(found, name).tolist()[0] for name in NetworkFigures.__annotations__}
+    found = metrics(measure(case.packets, size))
+    told = {name: getattr(found, name).tolist()[0] for name in NetworkMetrics.__annotations__}
     expected = {**dict.fromkeys(told, 0), "resetter": -1, "refused": False, "unanswered": False, **case.expected}
     scaled = {
         name: UNMEASURED if value is None else value * (MS if name in TIMES else 1) for name, value in expected.items()

@@ -138,7 +138,7 @@ def holders(row: BindingRow) -> tuple[FieldSchema, ...]:
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_each_row_of_the_table_is_in_a_schema(row: BindingRow) -> None:
     assert row.key in {field.name for field in holders(row)}
-    named = body_schema(CODES[row.api], False).fields if row.asked else holders(row)
+    named = body_schema(CODES[row.api], False).fields if row.from_request else holders(row)
     for name in row.name:
         around, _, last = name.rpartition(".")
         assert last in {field.name for field in fields_at(named, around)}

@@ -125,15 +125,15 @@ def test_header_and_error() -> None:
     """Size, correlation and client are free; an error's code is what the answer is about."""
     made = template(list_offsets(b"t", 0, 1), request_of(2, 1))
     assert made is not None
-    assert bytes(made.shape.fixed[:16]) == bytes.fromhex("00000000 01010101 00000000 0000 0000")
+    assert bytes(made.builder.fixed[:16]) == bytes.fromhex("00000000 01010101 00000000 0000 0000")
     failed = template(offsets_listed(b"t", 0, 3, 1, 1), answer_of(2, 1))
     assert failed is not None
     error = failed.body.error
     assert error is not None
     assert error[1] == "UNKNOWN_TOPIC_OR_PARTITION"
     code = 4 + 4 + 4 + 3 + 4 + 4
-    assert bytes(failed.shape.fixed[code : code + 2]) == b"\1\1"
+    assert bytes(failed.builder.fixed[code : code + 2]) == b"\1\1"
     fine = template(offsets_listed(b"t", 0, 0, 1, 1), answer_of(2, 1))
     assert fine is not None
-    assert bytes(fine.shape.fixed[code : code + 2]) == b"\0\0"
-    assert any(condition.name == "ne" and not condition.outcome for condition in fine.shape.conditions)
+    assert bytes(fine.builder.fixed[code : code + 2]) == b"\0\0"
+    assert any(condition.name == "ne" and not condition.outcome for condition in fine.builder.conditions)

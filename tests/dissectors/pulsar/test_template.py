@@ -171,7 +171,7 @@ def test_an_answer_beside_its_request() -> None:
     asked = lookup(300, "persistent://a/b/c")
     made = PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked, context(asked)))
     assert made is not None
-    assert made.shape.data == receipt(1, 2) + asked
+    assert made.builder.data == receipt(1, 2) + asked
     assert filled(made.body.values) == PULSAR.values(receipt(1, 2), context(receipt(1, 2))).values
     assert filled(made.body.request) == PULSAR.values(asked, context(asked)).values
     assert PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked[:-1], context(asked))) is None

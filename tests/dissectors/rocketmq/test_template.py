@@ -210,7 +210,7 @@ def test_an_answer_beside_its_request() -> None:
     contexts = Context(RESPONSE, code), Context(REQUEST, code)
     made = make_template(answer, contexts[0], (asked, contexts[1]))
     assert made is not None
-    assert made.shape.data == answer + asked
+    assert made.builder.data == answer + asked
     assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
     assert told(made.body.request) == told(ROCKETMQ.values(asked, contexts[1]).values)
     assert make_template(answer, contexts[0], (asked[:-1], contexts[1])) is None

@@ -102,8 +102,8 @@ def test_the_first_that_holds() -> None:
 
 @pytest.mark.parametrize(("text", "noted"), [("a > 2", ("gt", 2, False)), ("a < b - 1", ("lt", 0, True))])
 def test_of_symbolic_values_the_outcome_is_noted(text: str, noted: tuple[str, int, bool]) -> None:
-    shape = TemplateBuilder(b"\1\5")
-    values = {"a": shape.integer(Term(0, 1, "B"), 1), "b": shape.integer(Term(1, 1, "B"), 5)}
+    builder = TemplateBuilder(b"\1\5")
+    values = {"a": builder.integer(Term(0, 1, "B"), 1), "b": builder.integer(Term(1, 1, "B"), 5)}
     assert condition(text)(values) is noted[2]
-    assert [(each.name, each.other, each.outcome) for each in shape.conditions] == [noted]
-    assert not any(shape.fixed)
+    assert [(each.name, each.other, each.outcome) for each in builder.conditions] == [noted]
+    assert not any(builder.fixed)

@@ -41,11 +41,11 @@ def test_a_sentence_that_says_nothing_is_no_finding() -> None:
 
 
 def test_a_sentence_stands_for_many_messages_and_a_function_for_one() -> None:
-    shape = TemplateBuilder(b"\1\2")
-    time, epoch = (shape.integer(Term(at, 1, "B"), shape.data[at]) for at in (0, 1))
+    builder = TemplateBuilder(b"\1\2")
+    time, epoch = (builder.integer(Term(at, 1, "B"), builder.data[at]) for at in (0, 1))
     (found,) = EXPERT_INFO.symbolic({"time": time, "epoch": epoch})
     assert found.text == f"waits {BEGIN}0{END} ms (KIP-124)"
-    assert not any(shape.fixed)
+    assert not any(builder.fixed)
     with pytest.raises(NotTemplatable):
         EXPERT_INFO.symbolic({"epoch": 6})
 

@@ -39,12 +39,12 @@ def test_rows_of_fields_keep_the_order_of_the_table() -> None:
 
 
 def test_a_number_of_many_messages_is_made_a_text_for_each() -> None:
-    shape = TemplateBuilder(b"\1")
-    number = shape.integer(Term(0, 1, "b"), 1)
+    builder = TemplateBuilder(b"\1")
+    number = builder.integer(Term(0, 1, "b"), 1)
     (text,) = line(SUMMARIES, ["{a%hex}"])({"a": number}, [])
-    assert shape.marks == [MadeText(number, hex)]
+    assert builder.marks == [MadeText(number, hex)]
     assert text.strip("\ue000\ue001") == "0"
-    assert not any(shape.fixed)
+    assert not any(builder.fixed)
 
 
 @pytest.mark.parametrize("row", ["{", {"when": "a ~ b", "say": "x"}, {"say": "x"}])

@@ -47,8 +47,8 @@ def filled(value: Any) -> Any:
 
 
 def read(data: bytes, message: MessageType = OUTER) -> tuple[TemplateBuilder, dict[str, Any]]:
-    shape = TemplateBuilder(data)
-    return shape, ProtobufTemplater(shape).message(0, len(data), message)
+    builder = TemplateBuilder(data)
+    return builder, ProtobufTemplater(builder).message(0, len(data), message)
 
 
 def number(name: str, value: int) -> bytes:
@@ -104,19 +104,19 @@ CLOSED = {
 @pytest.mark.parametrize("name", OPEN)
 def test_what_may_differ(name: str) -> None:
     data, key = OPEN[name]
-    shape, found = read(data)
+    builder, found = read(data)
     assert type(found[key]) in (Integer, Text, Bytes)
-    assert not any(shape.fixed[-1:])
+    assert not any(builder.fixed[-1:])
     assert filled(found) == decode(data, 0, len(data), OUTER)
-    assert all(shape.fixed), "asked for, it is pinned"
+    assert all(builder.fixed), "asked for, it is pinned"
 
 
 @pytest.mark.parametrize("name", CLOSED)
 def test_what_must_be_the_same(name: str) -> None:
     data, key = CLOSED[name]
-    shape, found = read(data)
+    builder, found = read(data)
     assert type(found[key]) not in (Integer, Text, Bytes)
-    assert all(shape.fixed)
+    assert all(builder.fixed)
     assert found == decode(data, 0, len(data), OUTER)
 
 
@@ -152,11 +152,11 @@ def test_what_stands_for_itself(name: str) -> None:
 
 def test_sizes_of_what_is_open_may_differ_and_others_not() -> None:
     data = sized(1, number_of(5)) + sized(1, number_of(300))
-    shape, _ = read(data, SEVERAL)
-    assert [(extent.begin, extent.end) for extent in shape.extents] == [(2, 4), (6, 9)]
-    assert [term.at for term in shape.flowing] == [3, 7]
-    shape, _ = read(sized(22, number_of(1 << 63)))
-    assert (shape.extents, all(shape.fixed)) == ([], True)
+    builder, _ = read(data, SEVERAL)
+    assert [(extent.begin, extent.end) for extent in builder.extents] == [(2, 4), (6, 9)]
+    assert [term.at for term in builder.flowing] == [3, 7]
+    builder, _ = read(sized(22, number_of(1 << 63)))
+    assert (builder.extents, all(builder.fixed)) == ([], True)
 
 
 def number_of(value: int) -> bytes:
@@ -166,11 +166,11 @@ def number_of(value: int) -> bytes:
 
 def test_unknown_fields_are_kept() -> None:
     data = number_of(1 << 63) + tagged(900, 2, b"\3abc") + tagged(901, 0, b"\5") + tagged(902, 3, varint(902 << 3 | 4))
-    shape, found = read(data, INSIDE)
+    builder, found = read(data, INSIDE)
     assert type(found["_unknownFields"][0]["data"]) is Bytes
     assert filled(found) == decode(data, 0, len(data), INSIDE)
     assert all(read(number_of(1 << 63) + tagged(901, 0, b"\5"), INSIDE)[0].fixed)
-    assert shape.stretches[0].extent.end - shape.stretches[0].extent.begin == 3
+    assert builder.stretches[0].extent.end - builder.stretches[0].extent.begin == 3
 
 
 @given(st.sampled_from([data for data, _ in CASES.values()]), st.data())

@@ -58,13 +58,13 @@ def test_what_a_phrase_says(text: str, expected: str | None) -> None:
 
 
 def test_of_symbolic_values_numbers_may_differ_and_what_is_looked_into_may_not() -> None:
-    shape = TemplateBuilder(b"\1\2ab")
-    number = shape.integer(Term(0, 1, "B"), 1)
-    text = shape.text(Extent(Term(1, 1, "B"), 0, 2, 4))
+    builder = TemplateBuilder(b"\1\2ab")
+    number = builder.integer(Term(0, 1, "B"), 1)
+    text = builder.text(Extent(Term(1, 1, "B"), 0, 2, 4))
     assert SUMMARIES.phrase("{number%hours}( {number%upper})")({"number": number}, []) == f"{BEGIN}0{END}"
-    assert not any(shape.fixed)
+    assert not any(builder.fixed)
     assert SUMMARIES.phrase("{text%upper}")({"text": text}, []) == "AB"
-    assert list(shape.fixed) == [0, 1, 1, 1]
+    assert list(builder.fixed) == [0, 1, 1, 1]
 
 
 def test_a_line_has_the_phrases_of_fields_that_are_there() -> None:

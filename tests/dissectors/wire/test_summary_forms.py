@@ -53,12 +53,12 @@ def test_what_is_no_phrase(text: str) -> None:
 
 
 def test_a_number_as_a_text_stands_for_any_number() -> None:
-    shape = TemplateBuilder(b"\0\0\0\7")
-    number = shape.integer(Term(0, 4, "I"), 7)
+    builder = TemplateBuilder(b"\0\0\0\7")
+    number = builder.integer(Term(0, 4, "I"), 7)
     text = SUMMARIES.phrase("{n%twice}")({"n": number}, [])
     assert text is not None
-    (mark,) = shape.marks
+    (mark,) = builder.marks
     assert type(mark.number) is Integer  # type: ignore[union-attr]
     assert mark.function(7) == "14"  # type: ignore[union-attr]
-    assert not any(shape.fixed)
-    assert not shape.conditions
+    assert not any(builder.fixed)
+    assert not builder.conditions

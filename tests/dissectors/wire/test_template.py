@@ -30,10 +30,10 @@ def plan_of(key: int, version: int, response: bool = False) -> Plan:
 
 
 def with_symbolic_values(plan: Plan, data: bytes) -> tuple[TemplateBuilder, dict[str, Any], int]:
-    shape = TemplateBuilder(data)
-    cursor = Cursor(shape, 0, len(data))
+    builder = TemplateBuilder(data)
+    cursor = Cursor(builder, 0, len(data))
     values = template_members(cursor, plan)
-    return shape, values, cursor.at
+    return builder, values, cursor.at
 
 
 METADATA, BROKERS, VERSIONS = plan_of(3, 1), plan_of(3, 1, True), plan_of(18, 3)
@@ -92,12 +92,12 @@ def decoded(plan: Plan, data: bytes) -> dict[str, Any]:
 def test_what_stays_the_same_and_what_may_differ() -> None:
     """Counts, nulls and empty texts are of the shape, and lengths are not."""
     data = bytes.fromhex(READ["null text"][1])
-    shape, *_ = with_symbolic_values(BROKERS, data)
+    builder, *_ = with_symbolic_values(BROKERS, data)
     #               count     node      len  h   port      null  node      topics
     kept = bytes.fromhex("01010101 00000000 0000 00 00000000 0101 00000000 01010101")
-    assert bytes(shape.fixed) == kept
-    shape, *_ = with_symbolic_values(VERSIONS, bytes.fromhex(READ["unknown tags"][1]))
-    assert bytes(shape.fixed) == bytes.fromhex("00 00 00 0000 01 01 01 01 00 000000")
+    assert bytes(builder.fixed) == kept
+    builder, *_ = with_symbolic_values(VERSIONS, bytes.fromhex(READ["unknown tags"][1]))
+    assert bytes(builder.fixed) == bytes.fromhex("00 00 00 0000 01 01 01 01 00 000000")
 
 
 @pytest.mark.parametrize(("count", "shapeless"), [(MOST, False), (MOST + 1, True)])

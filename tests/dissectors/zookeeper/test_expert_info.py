@@ -94,7 +94,7 @@ def test_a_large_packet_is_no_example_for_small_ones() -> None:
     assert ZOOKEEPER.template(message, context, None) is None
     small = ZOOKEEPER.template(get_data(1), Context(Role.REQUEST, load_numbers("operation")["getData"]), None)
     assert small is not None
-    assert any(each.name == "gt" and each.other == NEAR and not each.outcome for each in small.shape.conditions)
+    assert any(each.name == "gt" and each.other == NEAR and not each.outcome for each in small.builder.conditions)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_one_more_percentile_is_by_nearest_rank() -> None:
     for number, p95 in enumerate(study.percentile(grouped, 950)):
         mine = np.sort(latency[study.facts.timed[grouped.keys[study.facts.timed] == number]])
         assert p95 == (int(mine[-(-len(mine) * 95 // 100) - 1]) if len(mine) else None)
-    assert study.percentile(grouped, 500) == [each.p50_ns for each in study.figures(grouped)]
+    assert study.percentile(grouped, 500) == [each.p50_ns for each in study.measure_groups(grouped)]
 
 
 def test_buckets_for_people() -> None:

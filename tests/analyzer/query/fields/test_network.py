@@ -31,12 +31,12 @@ def values(session: Session, name: str, *, streaming: bool = False) -> list[int]
 
 def test_values_are_those_of_connections(session: Session) -> None:
     stream = session.rows.column("stream")
-    figures = session.engine.network.find_figures(np.arange(len(session.engine.streams)))
-    assert figures.retransmissions.sum() > 0
+    metrics = session.engine.network.find_metrics(np.arange(len(session.engine.streams)))
+    assert metrics.retransmissions.sum() > 0
     for name, column in (
-        *(("tcp.rtt", figures.rtt), ("tcp.client_rtt", figures.client_rtt), ("tcp.server_rtt", figures.server_rtt)),
-        *(("tcp.ack_rtt", figures.ack_rtt), ("tcp.retransmissions", figures.retransmissions)),
-        *(("tcp.retransmission_time", figures.retransmission_time), ("tcp.zero_window", figures.zero_windows)),
+        *(("tcp.rtt", metrics.rtt), ("tcp.client_rtt", metrics.client_rtt), ("tcp.server_rtt", metrics.server_rtt)),
+        *(("tcp.ack_rtt", metrics.ack_rtt), ("tcp.retransmissions", metrics.retransmissions)),
+        *(("tcp.retransmission_time", metrics.retransmission_time), ("tcp.zero_window", metrics.zero_windows)),
     ):
         known = np.where(column == UNMEASURED, 0, column)
         assert values(session, name) == known[stream].tolist()

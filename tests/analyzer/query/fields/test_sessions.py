@@ -56,7 +56,7 @@ def test_every_fetch_of_a_consumer_has_topics() -> None:
         assert len(asked) == 109
         study = Study(RowReader(session), np.array(rows))
         by_topic = study.measure_by("kafka.topic").groups
-        assert sum(group.figures.timed for group in by_topic if group.key != (None,)) == study.total.timed == 109
+        assert sum(group.metrics.timed for group in by_topic if group.key != (None,)) == study.total.timed == 109
 
 
 def test_every_fetch_of_a_share_consumer_has_topics() -> None:

@@ -47,7 +47,7 @@ def test_filters_groups_and_orders_take_them() -> None:
         either = compile_filter("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a or path == /kz", {})
         chosen = either.select_rows(reader, rows)
         assert set(reader.read_column("protocol", chosen).values()) == {"rocketmq", "zookeeper"}
-        groups = {group.key[0]: group.figures.messages for group in statistics(reader, ["topic"]).groups}
+        groups = {group.key[0]: group.metrics.messages for group in statistics(reader, ["topic"]).groups}
         assert groups["rmq_sys_SYNC_BROKER_MEMBER_broker-a"] == len(
             compile_filter("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a", {}).select_rows(reader, rows)
         )

@@ -69,8 +69,8 @@ def test_where_a_number_beside_it_says_so(name: str, api: str, version: int, rol
     (short,) = (each for each in field_aliases() if each.name == name)
     assert short.places is not None
     found = short.places(Context(role, key, version))
-    assert " ".join(f"{'.'.join(each.path)} {each.beside}={each.number}" for each in found) == places
-    assert all(each.tells == (*each.path[:-1], each.beside) for each in found)
+    assert " ".join(f"{'.'.join(each.path)} {each.discriminator}={each.number}" for each in found) == places
+    assert all(each.discriminator_path == (*each.path[:-1], each.discriminator) for each in found)
 
 
 def test_what_stands_for_none_is_said() -> None:

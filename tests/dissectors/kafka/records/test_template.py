@@ -28,8 +28,8 @@ PACKED = batch(gzip.compress(record(b"k", b"v")), attributes=1, count=1)
 
 
 def made(content: bytes) -> tuple[TemplateBuilder, Any]:
-    shape = TemplateBuilder(len(content).to_bytes(4) + content)
-    return shape, template_records(shape, Extent(Term(0, 4, "i"), 0, 4, 4 + len(content)))
+    builder = TemplateBuilder(len(content).to_bytes(4) + content)
+    return builder, template_records(builder, Extent(Term(0, 4, "i"), 0, 4, 4 + len(content)))
 
 
 def plain(value: Any) -> Any:
@@ -77,10 +77,10 @@ def test_what_is_broken_has_no_shape(name: str) -> None:
 
 
 def test_a_checksum_is_of_the_shape_s_messages() -> None:
-    shape, _ = made(ONE)
-    assert shape.checksums == [Checksum(4 + 17, 4 + 21, 4 + len(ONE))]
-    assert shape.fixed[4 + 16] == 1  # magic
-    assert not any(shape.fixed[4 + 23 : 4 + HEAD])
+    builder, _ = made(ONE)
+    assert builder.checksums == [Checksum(4 + 17, 4 + 21, 4 + len(ONE))]
+    assert builder.fixed[4 + 16] == 1  # magic
+    assert not any(builder.fixed[4 + 23 : 4 + HEAD])
 
 
 def test_fields_are_read_together_and_judged_alone() -> None:
@@ -121,10 +121,10 @@ def test_bytes_that_are_open_together_are_bounded() -> None:
 
 
 def test_a_message_of_more_such_fields_than_its_bound() -> None:
-    shape = TemplateBuilder((len(PACKED).to_bytes(4) + PACKED) * (MOST_FIELDS + 1))
+    builder = TemplateBuilder((len(PACKED).to_bytes(4) + PACKED) * (MOST_FIELDS + 1))
     step = 4 + len(PACKED)
-    extents = [Extent(Term(at, 4, "i"), 0, at + 4, at + step) for at in range(0, len(shape.data), step)]
+    extents = [Extent(Term(at, 4, "i"), 0, at + 4, at + step) for at in range(0, len(builder.data), step)]
     for extent in extents[:-1]:
-        assert type(template_records(shape, extent)) is NestedValue
+        assert type(template_records(builder, extent)) is NestedValue
     with pytest.raises(NotTemplatable):
-        template_records(shape, extents[-1])
+        template_records(builder, extents[-1])

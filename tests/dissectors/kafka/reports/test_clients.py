@@ -6,7 +6,9 @@ import pytest
 
 from dissectors.kafka.releases import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.clients import ClientReport, UpgradeReport
+from dissectors.message import Role
 from dissectors.report import ReportType, UnknownChoice
+from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.reports.builder import ReportBuilder
 
 
@@ -28,6 +30,15 @@ def test_a_client() -> None:
     assert (row["client"], row["host"], row["software"]) == ("c1", "10.0.0.1", "apache-kafka-java 4.0")
     assert (row["mechanism"], row["connections"], row["requests"], row["negotiates"]) == ("SCRAM-SHA-512", 1, 4, "yes")
     assert row["apis"] == ["ApiVersions 3", "Produce 7-9", "SaslHandshake 1"]
+
+
+def test_users() -> None:
+    found = ReportBuilder(ClientReport)
+    for user in ("alice", "bob", "alice"):
+        found.send("SaslHandshake", {"mechanism": "PLAIN"}, version=1)
+        found.send("SaslAuthenticate", {"authBytes": Secret(f"\0{user}\0pw".encode())}, version=2)
+        found.send("SaslAuthenticate", {"authBytes": Secret(b"")}, role=Role.RESPONSE, version=2)
+    assert found.only("users", "requests") == [(["alice", "bob"], 6)]
 
 
 def to(release: str) -> ReportType:

@@ -20,6 +20,7 @@ from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
+from dissectors.pulsar.checks.topic_moves import TopicMoves
 from dissectors.pulsar.commands import commands
 from dissectors.pulsar.reports.fields import NO_NUMBER, command_codes
 from tests.analyzer.capture.writers import NS, T0
@@ -120,6 +121,14 @@ NAME = f"producer 5 of {TOPIC}"
 KEEP = "; both sides give a connection up that has said nothing for 30 s, or as they are told (keepAliveInterval)"
 
 # Which watch, what happens, and what is said: how each sentence begins
+BACK, AWAY = "its client had it", "its client was without it"
+GONE = "its client had not got it again"
+
+
+def creates(at: int, stream: int = 2) -> list[Step]:
+    return call("PRODUCER", "PRODUCER_SUCCESS", at, {}, stream, producer_id=5, topic=TOPIC)
+
+
 CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
     "a ping in time": (PingAnswers, [ping(0), pong(10_000), ends(90_000)], []),
     "late": (PingAnswers, [ping(0), pong(10_001)], [f"the PING was answered after 10 s{KEEP}"]),
@@ -229,6 +238,27 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
         [],
     ),
     "again, but slowly": (MessageRedelivery, [subscribe(), *(message(at * 1000, at % 10) for at in range(200))], []),
+    "a topic that is back soon": (
+        TopicMoves,
+        [*creates(0), closed_by_broker(5), *creates(45)],
+        [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {BACK} again 40 ms later"],
+    ),
+    "a topic that is away for long": (
+        TopicMoves,
+        [*creates(0), closed_by_broker(5), *creates(6005, stream=2)],
+        [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {AWAY} for 6 s"],
+    ),
+    "a topic that does not come back": (
+        TopicMoves,
+        [*creates(0), closed_by_broker(5), opens(9005, stream=2)],
+        [f"the broker {BROKER} closed producer 5 of {TOPIC}, and {GONE} 9 s later, when the capture ends"],
+    ),
+    "a client that leaves soon": (TopicMoves, [*creates(0), closed_by_broker(5), ends(45, stream=2)], []),
+    "a consumer that goes back": (
+        TopicMoves,
+        [subscribe(), say("SEEK", 3, consumer_id=3), say("CLOSE_CONSUMER", 4, Role.PUSH, consumer_id=3), opens(9005)],
+        [],
+    ),
     "with receipts": (SendReceipts, [made(), send(1, 1), receipt(2), ends(9, stream=2)], []),
     "without": (
         SendReceipts,

@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks.ensemble import Election, Quorum, Synchronization
+from dissectors.zookeeper.checks.ensemble import Quorum, Synchronization
 from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
@@ -34,9 +34,9 @@ def answers(code: int | None, at: int, stream: int = 1, server: str = SERVER, **
     return seen(values, Role.RESPONSE, code, at, stream, server)
 
 
-def connect(at: int, stream: int = 1, server: str = SERVER, session: int = 0x10) -> list[Step]:
+def connect(at: int, stream: int = 1, server: str = SERVER, session: int = 0x10, asked: int = 0) -> list[Step]:
     return [
-        asks(None, at, stream, server, timeOut=9000, sessionId=0),
+        asks(None, at, stream, server, timeOut=9000, sessionId=asked),
         answers(None, at, stream, server, timeOut=6000 if session else 0, sessionId=session),
     ]
 
@@ -64,16 +64,20 @@ def committed(at: int) -> MessageEvent:
     return seen({"zxid": 7}, Role.ONEWAY, COMMIT, at, protocol="zookeeper-quorum")
 
 
-def synchronizes(name: str) -> MessageEvent:
-    return seen({"zxid": 7}, Role.ONEWAY, code_of(name), 0, protocol="zookeeper-quorum")
+def synchronizes(name: str, at: int = 0) -> MessageEvent:
+    return seen({"zxid": 7}, Role.ONEWAY, code_of(name), at, protocol="zookeeper-quorum")
 
 
-def says(values: dict[str, Any], stream: int, server: str) -> MessageEvent:
-    return seen(values, Role.ONEWAY, None, 0, stream, f"{server}:3888", "zookeeper-election")
+def follows(sid: int) -> MessageEvent:
+    values = {"data": {"serverid": sid}}
+    return seen(values, Role.ONEWAY, code_of("FOLLOWERINFO"), 0, protocol="zookeeper-quorum")
 
 
-CONFIG = {"leader": 1, "config": "server.1=10.0.1.1:2888:3888\nserver.2=10.0.1.2:2888:3888:participant"}
-NUMBER = "server 2 dropped the connection of server 1, whose number is smaller: it connects itself"
+DELETES = "delete its transactions behind 0x7: the ensemble does not have them"
+GETS_ALL = "gets all data anew, for it was too far behind or had lost its own"
+REFUSED = f"{SERVER} does not give session 0x10 to its client: "
+NONE = f"{SERVER} gives no session to a client that asks for a new one"
+GONE = "its ephemeral nodes are gone"
 
 CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
     "a ping in time": (ClientCheck, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
@@ -88,7 +92,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         [*connect(0), asks(PING, 100)._replace(losses=1), asks(PING, 4101)._replace(losses=1)],
         ["the client was silent for 4 s, and its session expires after 6 s"],
     ),
-    "a silence of who has no session": (ClientCheck, [*connect(0, session=0), asks(PING, 50_000)], []),
+    "a silence of who has no session": (ClientCheck, [*connect(0, session=0), asks(PING, 50_000)], [NONE]),
     "a ping that is answered": (ClientCheck, [*connect(0), asks(PING, 100), answers(PING, 2100)], []),
     "late": (
         ClientCheck,
@@ -98,7 +102,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
     "closed": (ClientCheck, [*connect(0), asks(CLOSE, 5), closed(9)], []),
     "lost by the client": (ClientCheck, [*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
     "lost by the server": (ClientCheck, [*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
-    "it had never a session": (ClientCheck, [*connect(0, session=0), closed(9)], []),
+    "it had never a session": (ClientCheck, [*connect(0, session=0), closed(9)], [NONE]),
     "a word": (ClientCheck, [asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
     "it went on later": (
         ClientCheck,
@@ -108,7 +112,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
     "it had gone on before": (
         ClientCheck,
         [*connect(0), *connect(50, 2, OTHER), closed(90, by_client=False)],
-        [LOST.format(BY_SERVER, "90 ms") + "; 10.0.1.2:2181 had taken it on before"],
+        ["session 0x10 has moved to 10.0.1.2:2181; its old connection to 10.0.1.1:2181 has ended"],
     ),
     "confirmed in time": (Quorum, [proposal(0), acknowledged(1000), committed(1000)], []),
     "confirmed late": (
@@ -122,46 +126,36 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         ["10.0.1.1:2181 committed transaction 0x7 2.5 s after it was proposed"],
     ),
     "committed without a proposal": (Quorum, [committed(5000)], []),
-    "the smaller number": (
-        Election,
-        [says(CONFIG, 1, "h"), says({"sid": 1}, 2, "10.0.1.2"), closed(9, by_client=False, stream=2)],
-        [NUMBER],
-    ),
-    "by the address of an opening": (
-        Election,
-        [
-            says({"sid": 2, "addr": "10.0.1.2:3888"}, 1, "10.0.1.1"),
-            says({"sid": 1}, 2, "10.0.1.2"),
-            closed(9, by_client=False, stream=2),
-        ],
-        [NUMBER],
-    ),
-    "the larger number": (
-        Election,
-        [says(CONFIG, 1, "h"), says({"sid": 2}, 2, "10.0.1.1"), closed(9, by_client=False, stream=2)],
-        [],
-    ),
-    "closed by who opened it": (
-        Election,
-        [says(CONFIG, 1, "h"), says({"sid": 1}, 2, "10.0.1.2"), closed(9, stream=2)],
-        [],
-    ),
-    "it was in use": (
-        Election,
-        [says({"sid": 1}, 2, "10.0.1.2"), says(CONFIG, 2, "10.0.1.2"), closed(9, by_client=False, stream=2)],
-        [],
-    ),
     "transactions are deleted": (
         Synchronization,
-        [synchronizes("TRUNC")],
-        [f"the leader has the server at {CLIENT} delete its transactions behind 0x7, which the ensemble does not have"],
+        [follows(3), synchronizes("TRUNC"), synchronizes("UPTODATE", 30)],
+        [f"the leader has server 3 ({CLIENT}) {DELETES}; it is ready 30 ms later"],
     ),
     "all data is sent": (
         Synchronization,
-        [synchronizes("SNAP")],
-        [f"the server at {CLIENT} gets all data, for it was too far behind or had none"],
+        [synchronizes("SNAP"), closed(9)],
+        [f"a server ({CLIENT}) {GETS_ALL}; the connection ended before it was ready"],
     ),
-    "nobody knows who that is": (Election, [says({"sid": 1}, 2, "h"), closed(9, by_client=False, stream=2)], []),
+    "expired": (
+        ClientCheck,
+        [*connect(0), *connect(7000, 2, session=0, asked=0x10)],
+        [f"{REFUSED}it expired, for the client was silent for 7 s and the session lives for 6 s; {GONE}"],
+    ),
+    "closed before": (
+        ClientCheck,
+        [*connect(0), asks(CLOSE, 5), *connect(50, 2, session=0, asked=0x10)],
+        [f"{REFUSED}the client itself had closed it 45 ms before"],
+    ),
+    "a wrong password": (
+        ClientCheck,
+        [*connect(0), *connect(50, 2, session=0, asked=0x10)],
+        [f"{REFUSED}the session was heard of 50 ms before and lives for 6 s, so the password is not its own"],
+    ),
+    "nobody knows why": (
+        ClientCheck,
+        connect(50, 2, session=0, asked=0x10),
+        [f"{REFUSED}it has expired, or its password is wrong"],
+    ),
 }
 
 
@@ -171,6 +165,6 @@ def test_what_is_said(case: str) -> None:
     assert texts(kind, messages) == expected
 
 
-@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Election, Synchronization])
+@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Synchronization])
 def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
     show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])

@@ -38,7 +38,7 @@ EVERYTHING: _Key = (None, None)
 PERCENTILES = {"p50": 500, "p90": 900, "p99": 990}
 
 
-class FigureTests:
+class MetricTests:
     """Tests figures of two profiles; when all have been made, their number corrects each probability."""
 
     def __init__(self, before: Profile, after: Profile) -> None:
@@ -64,23 +64,23 @@ class FigureTests:
 
     def compare_operation(self, key: OperationKey, one: OperationProfile | None, other: OperationProfile) -> None:
         """Compares the errors of an operation, and its other figures if both captures have it."""
-        asked, answered = (0, 0) if one is None else (one.figures.requests, one.figures.answers)
+        requests, answered = (0, 0) if one is None else (one.metrics.requests, one.metrics.answers)
         for error, count in other.errors.items():
             known = 0 if one is None else one.errors.get(error, 0)
-            of = (max(answered, known), max(other.figures.answers, count))
+            of = (max(answered, known), max(other.metrics.answers, count))
             self._test_share("error" if known else "new-error", key, error, (known, count), of)
         if one is None:
             return
         for error in one.errors.keys() - other.errors.keys():
-            of = (max(answered, one.errors[error]), other.figures.answers)
+            of = (max(answered, one.errors[error]), other.metrics.answers)
             self._test_share("error", key, error, (one.errors[error], 0), of)
-        silent = (one.figures.unanswered, other.figures.unanswered)
-        self._test_share("unanswered", key, "unanswered", silent, (asked, other.figures.requests))
+        silent = (one.metrics.unanswered, other.metrics.unanswered)
+        self._test_share("unanswered", key, "unanswered", silent, (requests, other.metrics.requests))
         self._test_percentiles("slower", key, "", one.latencies, other.latencies)
         self._test_percentiles("size", key, "request ", one.request_sizes, other.request_sizes)
         self._test_percentiles("size", key, "response ", one.response_sizes, other.response_sizes)
         if self._before.total.messages and self._after.total.messages:
-            self._test_rate("rate", key, one.figures.messages, other.figures.messages)
+            self._test_rate("rate", key, one.metrics.messages, other.metrics.messages)
 
     def list_differences(self) -> Iterator[Difference]:
         """Returns the differences that are large enough and not explained by chance."""
@@ -110,7 +110,7 @@ class FigureTests:
 
     def _find_share(self, key: OperationKey) -> float:
         parts = (
-            profile.operations[key].figures.bytes / max(profile.total.bytes, 1)
+            profile.operations[key].metrics.bytes / max(profile.total.bytes, 1)
             for profile in (self._before, self._after)
         )
         return max(parts)

@@ -69,11 +69,11 @@ _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 def select_metrics(groups: Sequence[GroupStatistics]) -> list[str]:
     """Returns the metrics that have a value in any group."""
-    return [name for name in SHOWN if any(_has_values(name, group.figures) for group in groups)]
+    return [name for name in SHOWN if any(_has_values(name, group.metrics) for group in groups)]
 
 
-def _has_values(name: str, figures: Metrics) -> bool:
-    value = getattr(figures, name)
+def _has_values(name: str, metrics: Metrics) -> bool:
+    value = getattr(metrics, name)
     return bool(value) if name in _OPTIONAL else value is not None
 
 
@@ -88,11 +88,11 @@ def format_groups(
     in_time = found.by == (TIME,)
     head = [*found.by, *(SHOWN[name][0] for name in names), *(("",) if in_time else ())]
     rows = [head]
-    shape = draw_sparkline([group.figures.messages for group in groups], bars)
+    shape = draw_sparkline([group.metrics.messages for group in groups], bars)
     shows = [_choose_format(key) for key in found.by]
     for place, group in enumerate(groups):
         cells = [show(value) for show, value in zip(shows, group.key, strict=True)]
-        cells += [SHOWN[name][1](getattr(group.figures, name)) for name in names]
+        cells += [SHOWN[name][1](getattr(group.metrics, name)) for name in names]
         rows.append([*cells, shape[place]] if in_time else cells)
     keys = range(len(found.by))
     # A time is a number, and numbers are not cut.
@@ -104,7 +104,7 @@ def format_groups(
 
 
 def _format_foot(found: Statistics, shown: int) -> str:
-    messages, members = found.total.messages, sum(group.figures.messages for group in found.groups)
+    messages, members = found.total.messages, sum(group.metrics.messages for group in found.groups)
     there = "group" if len(found.groups) == 1 else "groups"
     text = f"{shown:,} of {len(found.groups):,} {there}; {messages:,} messages"
     if found.first is not None and found.last is not None:

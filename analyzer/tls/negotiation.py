@@ -1,0 +1,125 @@
+"""What client and server agree on: the handshake messages of one connection (RFC 5246 and 8446, section 4).
+
+Hellos give randoms, version and suite. In TLS 1.2 the key exchange follows in the clear; with RSA it holds the
+premaster secret, encrypted for the server's key (RFC 5246, section 7.4.7.1). Everything here is public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from analyzer.tls import handshake
+from analyzer.tls.certificates import parse_certificate
+from analyzer.tls.facts import MOST_CERTIFICATES, Alert, Refusal, TlsFacts
+from analyzer.tls.handshake import TLS12, TLS13, ClientHello, ServerHello
+from analyzer.tls.keys import Parameters, RsaExchange, Secrets, name_ticket
+from analyzer.tls.suites import find_suite
+
+MOST_TRANSCRIPT = 1 << 16
+"""Bytes of handshake messages that are kept for the extended master secret (RFC 7627)."""
+
+
+@dataclass(slots=True)
+class Negotiation:
+    """Holds what the hellos said. client: the side of the client, -1 until its hello comes.
+
+    parameters: known from the ServerHello on. certificate: of the server (DER). transcript: the messages up to the key
+    exchange. facts: for people.
+    """
+
+    client: int = -1
+    client_hello: ClientHello | None = None
+    parameters: Parameters | None = None
+    facts: TlsFacts = field(default_factory=TlsFacts)
+    certificate: bytes = b""
+    transcript: bytes = b""
+
+    @property
+    def is_tls13(self) -> bool:
+        """Whether the server chose TLS 1.3."""
+        return self.parameters is not None and self.parameters.suite.is_tls13
+
+    @property
+    def overhead(self) -> int:
+        """Bytes by which a record's body is longer than its plaintext, at least; known behind the ServerHello."""
+        assert self.parameters is not None
+        return self.parameters.suite.overhead
+
+    @property
+    def missing_part(self) -> Refusal:
+        """Why a connection is not decrypted if its hellos are not complete."""
+        return Refusal.NO_HANDSHAKE if self.client_hello is None else Refusal.INCOMPLETE
+
+    @property
+    def offers_early_data(self) -> bool:
+        """Whether the client said that it sends 0-RTT data."""
+        return self.client_hello is not None and self.client_hello.early
+
+    def refuse(self, why: Refusal) -> None:
+        """Ends decryption; the first reason stays."""
+        if self.facts.refusal is None:
+            self.facts.refusal = why
+
+    def take_message(self, side: int, kind: int, body: bytes, whole: bytes, secrets: Secrets | None) -> None:
+        """Takes a handshake message in the clear. whole: with its header."""
+        if len(self.transcript) + len(whole) <= MOST_TRANSCRIPT and kind != handshake.HELLO_REQUEST:
+            self.transcript += whole
+        if kind == handshake.CLIENT_HELLO:
+            self._take_client_hello(side, handshake.parse_client_hello(body))
+        elif kind == handshake.SERVER_HELLO:
+            self._take_server_hello(side, handshake.parse_server_hello(body))
+        elif kind == handshake.CERTIFICATE and side != self.client:
+            self.note_certificates(body)
+        elif kind == handshake.CLIENT_KEY_EXCHANGE:
+            self._take_key_exchange(body, secrets)
+        elif kind == handshake.NEW_TICKET and self.parameters is not None and secrets is not None:
+            self.parameters.learn_session(secrets, name_ticket(handshake.parse_ticket(body)))
+
+    def _take_client_hello(self, side: int, hello: ClientHello) -> None:
+        if self.parameters is not None:
+            return
+        self.client, self.client_hello, facts = side, hello, self.facts
+        facts.server_name, facts.offered_alpn, facts.offered = hello.server_name, hello.alpn, hello.versions
+        facts.random, facts.fingerprint = hello.random, handshake.fingerprint(hello)
+
+    def _take_server_hello(self, side: int, hello: ServerHello) -> None:
+        facts, client = self.facts, self.client_hello
+        if hello.is_retry:
+            facts.retried = True
+            return
+        facts.version, facts.suite, facts.alpn, facts.resumed = hello.version, hello.suite, hello.alpn, hello.resumes
+        suite = find_suite(hello.suite)
+        if client is None or self.client == side or self.parameters is not None:
+            self.refuse(Refusal.INCOMPLETE)
+        elif hello.version not in (TLS12, TLS13):
+            self.refuse(Refusal.OLD_VERSION)
+        elif suite is None or suite.is_tls13 != (hello.version == TLS13):
+            self.refuse(Refusal.SUITE)
+        elif hello.compression:
+            self.refuse(Refusal.COMPRESSED)
+        else:
+            self.parameters = Parameters(client, hello, suite)
+            if not suite.is_tls13 and hello.session_id and hello.session_id == client.session_id:
+                facts.resumed = True
+
+    def _take_key_exchange(self, body: bytes, secrets: Secrets | None) -> None:
+        """Keeps what an RSA key exchange shows; in others the messages up to here are not needed any more."""
+        parameters = self.parameters
+        if parameters is not None and parameters.suite.exchange == "RSA" and self.certificate:
+            encrypted = handshake.Reader(body).vector(2)
+            transcript = self.transcript if parameters.server.extended_master else b""
+            self.parameters = parameters._replace(exchange=RsaExchange(self.certificate, encrypted, transcript))
+            if secrets is not None and parameters.server.session_id:
+                self.parameters.learn_session(secrets, parameters.server.session_id)
+        self.transcript = b""
+
+    def note_certificates(self, body: bytes) -> None:
+        """Takes the body of the server's Certificate message."""
+        version = TLS13 if self.is_tls13 else TLS12
+        chain = handshake.parse_certificates(body, version)[:MOST_CERTIFICATES]
+        self.certificate = chain[0] if chain else b""
+        self.facts.certificates = [found for each in chain if (found := parse_certificate(each)) is not None]
+
+    def note_alert(self, side: int, body: bytes, encrypted: bool) -> None:
+        """Takes an alert (two bytes: level and description; RFC 8446, section 6)."""
+        self.facts.add_alert(Alert(side == self.client, body[0] == 2, body[1], encrypted))

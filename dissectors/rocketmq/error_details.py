@@ -1,0 +1,31 @@
+"""What a request asked for that a server refuses: offsets that queues do not have, and whose access key it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.values import number, struct, text
+
+
+def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+    """Describes what was asked for; None where there is nothing to tell."""
+    header, fields = struct(request, "header"), struct(request, "extFields")
+    if error == "PULL_OFFSET_MOVED" and "queueOffset" in header:
+        answer_header, group = struct(answer, "header"), text(header, "consumerGroup")
+        queue = f"{text(header, 'topic')}[{number(header, 'queueId')}]"
+        sentence = f"Group {group} asked for offset {number(header, 'queueOffset'):,} of {queue}"
+        if "maxOffset" in answer_header:
+            sentence += (
+                f"; the queue has {number(answer_header, 'minOffset'):,} to {number(answer_header, 'maxOffset'):,}"
+            )
+        if "nextBeginOffset" in answer_header:
+            sentence += f"; the client goes on at {number(answer_header, 'nextBeginOffset'):,}"
+        return f"{sentence}."
+    remark = text(answer, "remark") or ""
+    if error == "NO_PERMISSION" or "AclException" in remark:
+        user = text(fields, "AccessKey")
+        who = "The request names no access key" if user is None else f"The request has the access key {user}"
+        why = remark.partition("AclException:")[2].partition(", org.apache")[0].strip() or remark.partition("\n")[0]
+        return f"{who}; the server says: {why[:200]}" if why else f"{who}."
+    return None

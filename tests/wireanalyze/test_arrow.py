@@ -1,0 +1,127 @@
+"""Tables of messages: the same values as the messages have, with types that depend on the columns alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wireanalyze as wa
+from analyzer.query.fields import FieldKind, list_fields
+from tests.documents import ROOT
+
+pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
+from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
+
+COLUMNS = ["time", "client", "kafka.topic", "latency"]
+
+
+@pytest.fixture(scope="module")
+def kafka() -> wa.Capture:
+    return wa.open(ROOT / "captures" / "kafka.pcap", jobs=1)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> wa.Capture:
+    return wa.open(ROOT / "captures" / "mixed.pcapng", jobs=1)
+
+
+def test_a_table_says_what_messages_say(mixed: wa.Capture) -> None:
+    special: dict[str, Callable[[wa.Message], Any]] = {
+        "time": lambda message: message.time_ns,
+        "latency": lambda message: message.latency_ns,
+        "partner": lambda message: message.partner and message.partner.number,
+        "correlation": lambda message: None if message.correlation is None else str(message.correlation),
+        "source_ip": lambda message: message.source.rpartition(":")[0],
+        "source_port": lambda message: int(message.source.rpartition(":")[2]),
+        "destination_ip": lambda message: message.destination.rpartition(":")[0],
+        "destination_port": lambda message: int(message.destination.rpartition(":")[2]),
+    }
+    table, messages = mixed.to_arrow(), list(mixed)
+    for name in DEFAULT:
+        column = table[name].combine_chunks()
+        values = (column.cast(pa.int64()) if name in ("time", "latency") else column).to_pylist()
+        read = special.get(name, lambda message, name=name: getattr(message, name))
+        assert values == [read(message) for message in messages], name
+
+
+def test_bodies_and_fields_are_columns(kafka: wa.Capture) -> None:
+    names = ["error", "findings", "info", "fields", "kafka.topic", "kafka.Fetch.maxWaitMs"]
+    table = kafka.to_arrow(columns=names, head=100)
+    for row, message in zip(table.to_pylist(), kafka.messages(head=100), strict=True):
+        wanted = message.to_dict()
+        assert (row["error"], row["findings"], row["info"]) == (wanted["error"], wanted["findings"], wanted["info"])
+        assert row["kafka.topic"] == list(message.read_field("kafka.topic"))
+        assert row["kafka.Fetch.maxWaitMs"] == next(iter(message.read_field("kafka.Fetch.maxWaitMs")), None)
+
+
+def test_types_depend_on_columns_alone(kafka: wa.Capture, mixed: wa.Capture) -> None:
+    short = [field for field in list_fields() if field.name.count(".") <= 1 and field.kind is not FieldKind.PRESENCE]
+    names = list(dict.fromkeys([*TYPES, *(field.name for field in short)]))
+    tables = [capture.to_arrow(columns=names, head=40) for capture in (kafka, mixed)]
+    empty = kafka.to_arrow("number > 9999", columns=names)
+    assert tables[0].schema == tables[1].schema == empty.schema
+    assert (empty.num_rows, len(names)) == (0, len(empty.schema))
+    for name, kind in TYPES.items():
+        assert tables[0].schema.field(name).type == kind
+
+
+def test_a_choice_of_rows(kafka: wa.Capture) -> None:
+    table = kafka.to_arrow("kafka.Fetch", columns="number,latency,kafka.topic", sort="-latency", head=5)
+    assert table["number"].to_pylist() == [m.number for m in kafka.messages("kafka.Fetch", sort="-latency", head=5)]
+    assert kafka.to_arrow(columns=[]).column_names == []
+
+
+@pytest.mark.parametrize("columns", [["nothing"], "kafka", ["kafka.nothing"]])
+def test_unknown_columns(kafka: wa.Capture, columns: Any) -> None:
+    with pytest.raises(wa.UsageError, match=r"^column "):
+        kafka.to_arrow(columns=columns)
+
+
+def test_secrets_are_null() -> None:
+    with wa.open(ROOT / "tests" / "golden" / "kafka" / "k4_sasl_java.pcap.zst") as capture:
+        name = "kafka.SaslAuthenticate.authBytes"
+        table = capture.to_arrow(name, columns=[name, "fields"])
+        assert table.num_rows
+        assert table[name].null_count == table.num_rows
+        assert all('"redacted":true' in each for each in table["fields"].to_pylist())
+
+
+def test_pandas_takes_it(kafka: wa.Capture) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = kafka.to_pandas("kafka.Fetch", columns=COLUMNS)
+    assert [str(kind) for kind in frame.dtypes] == ["datetime64[ns, UTC]", "category", "object", "timedelta64[ns]"]
+    assert frame.latency.max() == pandas.Timedelta(736970686, "ns")
+    assert len(kafka.stats("version").to_pandas()) == len(kafka.stats("version"))
+
+
+def test_polars_takes_it(kafka: wa.Capture) -> None:
+    polars = pytest.importorskip("polars", reason="needs the extra polars")
+    frame = kafka.to_polars("kafka.Fetch", columns=COLUMNS)
+    assert frame.schema["time"] == polars.Datetime("ns", "UTC")
+    assert frame.schema["kafka.topic"] == polars.List(polars.String)
+    assert frame["latency"].dt.total_nanoseconds().max() == 736970686
+    assert polars.DataFrame(kafka).height == len(kafka)
+    assert len(kafka.stats("version").to_polars()) == len(kafka.stats("version"))
+
+
+def test_duckdb_takes_it(kafka: wa.Capture, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    connection = duckdb.connect()
+    kafka.register(connection)
+    assert connection.sql("select count(*), max(number) from messages").fetchall() == [(648, 648)]
+    path = tmp_path / "messages.parquet"
+    assert kafka.to_parquet(path) == 648
+    assert connection.sql(f"select count(distinct client) from '{path}'").fetchall() == [
+        (len({message.client for message in kafka} - {None}),)
+    ]
+    assert duckdb.sql("select count(*) from kafka").fetchall() == [(648,)]
+
+
+def test_what_is_absent_is_named(kafka: wa.Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    for ask in (kafka.to_arrow, kafka.to_pandas):
+        with pytest.raises(wa.MissingExtra, match=r"needs pyarrow, which is not installed\. Run: .*\[pa"):
+            ask()

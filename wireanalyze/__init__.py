@@ -1,0 +1,52 @@
+"""Captures of Kafka, ZooKeeper, Pulsar and RocketMQ in Python.
+
+    import wireanalyze as wa
+
+    with wa.open("incident.pcapng") as capture:
+        for message in capture.messages("kafka.Fetch and latency > 100ms"):
+            print(message.time, message.client, message.version, message.latency)
+        capture.stats(by="kafka.topic")
+
+What is in `__all__` is public and changes with the major version only; docs/how-to/python.md shows its use. The other
+packages of this distribution (analyzer, dissectors, tui) are internals, but for dissectors.api, with which protocols
+are written.
+"""
+
+from __future__ import annotations
+
+from dissectors.field import Field, Tree
+from dissectors.finding import Finding, Severity
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.secret import Secret
+from wireanalyze.capture import Capture, open
+from wireanalyze.decoding import decode, decode_all
+from wireanalyze.errors import CaptureError, DecodeError, FilterError, MissingExtra, UsageError, WireanalyzeError
+from wireanalyze.live import sniff
+from wireanalyze.message import DecodedMessage, Message, ReportedError
+from wireanalyze.protocols import register
+from wireanalyze.rows import Rows
+
+__all__ = [
+    "Capture",
+    "CaptureError",
+    "DecodeError",
+    "DecodedMessage",
+    "EmbeddedValue",
+    "Field",
+    "FilterError",
+    "Finding",
+    "Message",
+    "MissingExtra",
+    "ReportedError",
+    "Rows",
+    "Secret",
+    "Severity",
+    "Tree",
+    "UsageError",
+    "WireanalyzeError",
+    "decode",
+    "decode_all",
+    "open",
+    "register",
+    "sniff",
+]
