@@ -15,9 +15,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, Correlator, Ends, MergedMessages, MessageEvent
 from dissectors.finding import Finding
-from dissectors.merged import MergedMessages
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted, metadata_of
 

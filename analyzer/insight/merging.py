@@ -1,4 +1,4 @@
-"""Alike messages merged for the correlators that take them at once (dissectors.merged).
+"""Alike messages merged for the correlators that take them at once (dissectors.correlator).
 
 Theory. What a correlator may not see out of order are the messages that it gets one by one, and ends of connections.
 They cut its rows into stretches; within one, its alike messages are one group, and answers are alike only if their
@@ -20,8 +20,7 @@ from analyzer.insight.events import Events
 from analyzer.query.fields.walked import find_layout
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.correlator import Correlator, MessageEvent, MessageKind
-from dissectors.merged import Merge, MergedMessages
+from dissectors.correlator import Correlator, Merge, MergedMessages, MessageEvent, MessageKind
 from dissectors.message import Path
 from dissectors.report import REPORTED
 from dissectors.wire.fast_path import NULL, NULL64, load_fast_path

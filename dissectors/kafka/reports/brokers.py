@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -23,7 +23,6 @@ from dissectors.kafka.reports.fields import (
     read_error,
     subscribe_to,
 )
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from dissectors.correlator import BoundedTable, MessageEvent, subscribe
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by, subscribe
 from dissectors.kafka.releases import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.client_software import ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
 from dissectors.kafka.sasl.tokens import read_user
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, ReportType, UnknownChoice, column
 from dissectors.slotted import field, make_slotted

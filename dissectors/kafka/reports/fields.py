@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.correlator import Handler, Merge, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
-from dissectors.merged import Merge
 from dissectors.message import Path, Role
 from dissectors.values import number, structs
 from dissectors.wire.embedded import EmbeddedValue

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from dissectors.correlator import MessageEvent
+from dissectors.correlator import MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -28,7 +28,6 @@ from dissectors.kafka.reports.fields import (
     read_error,
     subscribe_to,
 )
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted

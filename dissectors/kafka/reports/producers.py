@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.errors import DecodeError
 from dissectors.kafka.records.headers import CONTENT
 from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
@@ -33,7 +33,6 @@ from dissectors.kafka.reports.fields import (
     read_error,
     subscribe_to,
 )
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice, repeat
 from typing import Any, NamedTuple
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent
+from dissectors.correlator import SECOND, BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -27,7 +27,6 @@ from dissectors.kafka.reports.fields import (
     read_error,
     subscribe_to,
 )
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, column
 from dissectors.slotted import field, make_slotted

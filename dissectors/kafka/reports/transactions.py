@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.assignments import Partition, format_partitions
 from dissectors.kafka.reports.fields import (
     ANSWERS,
@@ -27,7 +27,6 @@ from dissectors.kafka.reports.fields import (
     read_error,
     subscribe_to,
 )
-from dissectors.merged import MergedMessages, merge_by
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
