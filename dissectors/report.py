@@ -122,6 +122,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     (`choose`).
     shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     diagnosed: whether a diagnosis of the capture reads it (`diagnose`); only one that wants few messages.
+    has_events: whether its rows have events for the timeline (`list_events`).
     """
 
     name: ClassVar[str]
@@ -135,6 +136,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     choice: ClassVar[str | None] = None
     shares_name: ClassVar[bool] = False
     diagnosed: ClassVar[bool] = False
+    has_events: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -188,6 +190,14 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         """Yields what somebody must look at among all rows of a capture, each with the row that shows it.
 
         Who diagnoses a capture reads the report only if it is `diagnosed`.
+        """
+        return iter(())
+
+    @classmethod
+    def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
+        """Yields what a row has for a timeline: the time (ns since 1970), the row that shows it, and what happened.
+
+        Nobody asks unless `has_events`.
         """
         return iter(())
 

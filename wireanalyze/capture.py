@@ -252,14 +252,18 @@ class Capture:
     def report(self, name: str) -> Rows:
         """Returns the rows of a report, as `report NAME --format ndjson` prints them. Raises UsageError."""
         from analyzer.insight.reports import ReportReading, choose_report, full_names, reports_by_name
+        from analyzer.insight.timeline import Timeline, build_timeline
         from analyzer.render.reports_text import list_entry_keys, make_entry_object
 
         session = self._owner.open_session()
+        if name == Timeline.name:
+            table = build_timeline(session)
+            return Rows((make_entry_object(Timeline, entry) for entry in table.entries), list_entry_keys(Timeline))
         known = reports_by_name(session.engine.known.dissectors)
         full = full_names(known)
         chosen = full[name] if name in full else choose_report(session, name)
         if chosen not in known:
-            raise UsageError(f"There is no report {name}. Reports are {', '.join(known)}.")
+            raise UsageError(f"There is no report {name}. Reports are {', '.join((Timeline.name, *known))}.")
         report = known[chosen]
         (table,) = ReportReading(session, [report]).run()
         return Rows((make_entry_object(report, entry) for entry in table.entries), list_entry_keys(report))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,16 +16,24 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_LOGS, _KEYS = (f"{__name__}.{name}" for name in ("logs", "keys"))
+_LOGS, _KEYS, _PASSWORD = (f"{__name__}.{name}" for name in ("keylog", "key", "key_password_file"))
 
 
-def _keep(context: click.Context, parameter: click.Parameter, files: tuple[str, ...]) -> None:
+def _keep(context: click.Context, parameter: click.Parameter, files: tuple[str, ...] | str | None) -> None:
     if files:
-        context.meta[_LOGS if parameter.name == "keylog" else _KEYS] = files
+        context.meta[f"{__name__}.{parameter.name}"] = files
 
 
 def keys_options(command: _Command) -> _Command:
-    """Adds --keylog and --key, which hold for the whole program."""
+    """Adds --keylog, --key and --key-password-file, which hold for the whole program."""
+    password = click.option(
+        "--key-password-file",
+        metavar="FILE",
+        expose_value=False,
+        callback=_keep,
+        help="Read the password of private keys from this file. Without it, WIREANALYZE_KEY_PASSWORD holds the"
+        " password, or you are asked for it.",
+    )
     key = click.option(
         "--key",
         multiple=True,
@@ -41,7 +50,7 @@ def keys_options(command: _Command) -> _Command:
         callback=_keep,
         help="Decrypt TLS by this key log (SSLKEYLOGFILE). It is read on while it grows.",
     )
-    return log(key(command))
+    return log(key(password(command)))
 
 
 def list_key_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -62,7 +71,24 @@ def make_key_ring(*, grows: bool = False) -> KeyRing | None:
     if not logs and not keys:
         return None
     from analyzer.render.extras import require_extra  # lazy, too: most captures are not encrypted
-    from analyzer.tls.key_files import KeyRing
+    from analyzer.tls.key_files import KeyPasswords, KeyRing
 
     require_extra("tls", "Decrypting TLS")
-    return KeyRing(logs, keys, grows=grows)
+    ask = _ask_password if sys.stderr.isatty() else None
+    return KeyRing(logs, keys, KeyPasswords(find_password_file(), ask), grows=grows)
+
+
+def find_password_file() -> str | None:
+    """Returns the file with the password of private keys that the running command names."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(_PASSWORD)
+
+
+def _ask_password(key: str) -> bytes:
+    """Asks for a password on the terminal, without an echo."""
+    from getpass import getpass  # lazy: most keys have no password
+
+    try:
+        return getpass(f"Password of {key}: ").encode()
+    except EOFError:
+        return b""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from analyzer.cli.errors import sentence
-from analyzer.cli.keys import keys_options, list_key_files, make_key_ring
+from analyzer.cli.keys import find_password_file, keys_options, list_key_files, make_key_ring
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
@@ -144,6 +144,7 @@ def command(
     for text in found.passed_over:
         _say(f"note: {text}")
     logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
+    password = find_password_file()
     make_key_ring()  # what is wrong with them is told before a worker fails
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
@@ -157,6 +158,7 @@ def command(
             counts=counts,
             key_logs=logs,
             private_keys=keys,
+            key_password=None if password is None else os.path.abspath(password),
         )
         found = spark_frames.list_remote_files(session, found)
         if state is None:

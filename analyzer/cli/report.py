@@ -26,6 +26,7 @@ from analyzer.insight.reports import (
     list_reports,
     reports_by_name,
 )
+from analyzer.insight.timeline import Timeline, build_timeline
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.columns_text import align_rows
 from analyzer.render.objects import write_objects
@@ -70,6 +71,7 @@ def command(
       wireanalyze report
       wireanalyze report captures/rocketmq.pcap.zst
       wireanalyze report deliveries captures/rocketmq.pcap.zst
+      wireanalyze report timeline captures/zookeeper-ensemble.pcap.zst
       wireanalyze report --html incident.html captures/kafka-4.4.pcap.zst
 
     `wireanalyze report NAME FILE...` prints the report NAME, a line for each session, delivery and so on. Without
@@ -81,7 +83,7 @@ def command(
 
     If several protocols have a report NAME, you get that of the protocol in the captures. PROTOCOL.NAME chooses one.
     """
-    known = reports_by_name(dissectors())
+    known = {**reports_by_name(dissectors()), Timeline.name: Timeline}
     full = full_names(known)
     if page is None and (columns or not files):
         _print_known(known, [full.get(each, each) for each in files])
@@ -101,6 +103,10 @@ def command(
         if wanted is None:
             filled, _ = list_reports(session)
             _print_counts(filled, _read_report(session, list(filled.values())))
+        elif wanted == Timeline.name:
+            with patiently() as bar:
+                table = build_timeline(session, lambda rows: bar("messages examined", rows, lambda: len(session.rows)))
+            _print(wanted, table, form)
         else:
             name = full[wanted] if wanted in full else choose_report(session, wanted)
             table = _read_report(session, [known[name]])[0]
@@ -186,7 +192,8 @@ def _print(name: str, table: ReportTable, form: str) -> None:
         write_objects(sys.stdout.buffer, form, list_entry_keys(report), objects)
     sys.stdout.flush()
     if not entries:
-        text = f"there is nothing to tell of {name}: no message of {report.needs} says anything of it"
+        whose = f"no message of {report.needs}" if report.needs else "no message"
+        text = f"there is nothing to tell of {name}: {whose} says anything of it"
         click.echo(sentence(text), err=True)
     if table.more:
         click.echo(sentence(f"{table.more:,} more are not shown"), err=True)

@@ -18,6 +18,7 @@ from analyzer.insight.problems import Problem
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports
 from analyzer.insight.root_causes import find_problems
 from analyzer.insight.statistics import GroupStatistics, Statistics, Study
+from analyzer.insight.timeline import Timeline, build_timeline
 from analyzer.session import Session
 from dissectors.finding import Finding
 
@@ -53,12 +54,17 @@ def gather_incident(session: Session, looked: Callable[[str, int], None] = lambd
     known, _ = list_reports(session)
     reading = ReportReading(session, list(known.values()))
     tables = reading.run(lambda rows: looked("messages reported", rows))
+    timeline = build_timeline(session, problems=problems, tables=tables)
     return Incident(
         count_streams(session),
         study.in_intervals(INTERVALS).measure_by("time"),
         study.measure_by("protocol", "operation").groups,
         histogram.tolist(),
         problems,
-        {name: table for name, table in zip(known, tables, strict=True) if table.entries},
+        {
+            name: table
+            for name, table in zip((Timeline.name, *known), (timeline, *tables), strict=True)
+            if table.entries
+        },
         reading.problems,
     )

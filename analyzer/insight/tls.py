@@ -1,8 +1,4 @@
-"""What TLS connections say of themselves: versions, suites, names, certificates and alerts, with keys and without.
-
-Theory. Hellos, the certificates of TLS 1.2, and alerts of a handshake are in the clear. If keys were tried on a
-connection, the engine has kept what it said. Otherwise its raw rows are read again, as far as a handshake reaches.
-"""
+"""The TLS connections of a capture: versions, suites, names, certificates and alerts, with keys and without."""
 
 from __future__ import annotations
 
@@ -10,25 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from analyzer.columns.arrays import Ints
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.endpoints import find_server_port
-from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
+from analyzer.decode.tls_facts import find_raw_rows, read_facts
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from analyzer.tls.certificates import Certificate
 from analyzer.tls.facts import Refusal, TlsFacts
-from analyzer.tls.session import TlsSession
-from dissectors.foreign import foreign
-
-LOOKED_AT = 1 << 16
-"""Bytes of a direction that are read to find what a handshake says."""
 
 MOST_GROUPS = 1000
 SECOND = 10**9
-
-_PREFIX = 64
 
 
 class TlsConnection(NamedTuple):
@@ -47,24 +35,12 @@ class TlsConnection(NamedTuple):
 def list_tls(session: Analysis) -> Iterator[TlsConnection]:
     """Yields the TLS connections in order of their streams."""
     known = {stream: session.engine.tls.find(stream) for stream in session.engine.tls.streams}
-    raw = _find_raw_rows(session)
+    raw = find_raw_rows(session)
     known_protocol = session.engine.streams.column("protocol") != NO_PROTOCOL
     for stream in sorted({*known, *(each for each in raw if not known_protocol[each])}):
         facts = known.get(stream) or read_facts(session, stream, raw.get(stream, {}))
         if facts is not None:
             yield _make_connection(stream, facts)
-
-
-def read_facts(session: Analysis, stream: int, rows: dict[int, int] | None = None) -> TlsFacts | None:
-    """Returns what a stream says of its TLS; None if it has none. rows: its first raw rows by side, if known."""
-    found = session.engine.tls.find(stream)
-    if found is not None:
-        return found
-    rows = _find_raw_rows(session, stream).get(stream, {}) if rows is None else rows
-    inspected = TlsSession(inspects=True)
-    for side, row in sorted(rows.items()):
-        inspected.feed(side, _read_beginning(session, row), 0, 0, None)
-    return inspected.facts if rows else None
 
 
 def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
@@ -80,42 +56,11 @@ def _make_connection(stream: int, facts: TlsFacts) -> TlsConnection:
     return TlsConnection(stream, facts, facts.refusal is None and any(facts.opened))
 
 
-def _find_raw_rows(session: Analysis, stream: int | None = None) -> dict[int, dict[int, int]]:
-    """Returns by stream and side the first raw row, of streams in which one of these begins with TLS."""
-    index = session.rows
-    present = slice(index.first, len(index))
-    chosen = index.column("protocol")[present] == NO_PROTOCOL
-    if stream is not None:
-        chosen &= index.column("stream")[present] == stream
-    rows = np.flatnonzero(chosen) + index.first
-    direction = index.column("stream")[rows].astype(np.int64) * 2 + (index.column("side")[rows] != FROM_CLIENT)
-    each, first = np.unique(direction, return_index=True)
-    found: dict[int, dict[int, int]] = {}
-    for number, row in zip(each.tolist(), rows[first].tolist(), strict=True):
-        other = foreign(_read_beginning(session, row, _PREFIX))
-        if other is not None and other.name == "tls":
-            found.setdefault(number // 2, {})[number % 2] = row
-    return found
-
-
 def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:
     """Returns those of some streams (int64, n) of a known protocol in which the server's first raw bytes are TLS."""
-    found = _find_raw_rows(session)
+    found = find_raw_rows(session)
     chosen = set(streams.tolist())
     return [stream for stream, rows in found.items() if stream in chosen and 1 in rows and 0 not in rows]
-
-
-def _read_beginning(session: Analysis, row: int, most: int = LOOKED_AT) -> bytes:
-    """Returns the first bytes of a row, up to the first that is lost."""
-    pieces, parts = session.engine.pieces, []
-    first, count = session.rows.cell("pieces", row), session.rows.cell("count", row)
-    for place in range(first, first + count):
-        at, length = pieces.cell("at", place), min(pieces.cell("length", place), most)
-        if at < 0 or length <= 0:
-            break
-        parts.append(session.source.store.read_bytes(at, length))
-        most -= length
-    return b"".join(parts)
 
 
 def summarise_tls(session: Analysis) -> list[dict[str, Any]]:

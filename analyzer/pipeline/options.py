@@ -23,7 +23,7 @@ class Options:
     reads. shuffled: payload travels with the pointers, for executors that share no file system. window: seconds of a
     window of the summaries. partitions: in which connections are worked off; None: by what there is to do.
     counts: the folder in which workers count what they have done (progress.py); None: nobody looks.
-    key_logs, private_keys: paths of what decrypts TLS, where workers find it.
+    key_logs, private_keys: paths of what decrypts TLS, where workers find it. key_password: path of the password.
     decompressed: bytes that a message may be decompressed to; by default what this process was told (wire.budget).
     """
 
@@ -37,4 +37,5 @@ class Options:
     counts: str | None = None
     key_logs: tuple[str, ...] = ()
     private_keys: tuple[str, ...] = ()
+    key_password: str | None = None
     decompressed: int = field(default_factory=get_allowance)

@@ -28,7 +28,9 @@ def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
     from analyzer.tls.key_files import KeyRing, has_cryptography  # lazy: most runs need no keys
 
     has_secrets = bool(options.key_logs or options.private_keys)
-    ring = _load_key_ring(options.key_logs, options.private_keys) if has_secrets else None
+    ring = None
+    if has_secrets:
+        ring = _load_key_ring(options.key_logs, options.private_keys, options.key_password)
     embedded = b"".join(_read_embedded(path) for path in paths)
     if embedded and (ring is not None or has_cryptography()):
         ring = KeyRing() if ring is None else ring
@@ -37,10 +39,10 @@ def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
 
 
 @lru_cache(maxsize=4)
-def _load_key_ring(logs: tuple[str, ...], keys: tuple[str, ...]) -> KeyRing:
-    from analyzer.tls.key_files import KeyRing
+def _load_key_ring(logs: tuple[str, ...], keys: tuple[str, ...], password: str | None) -> KeyRing:
+    from analyzer.tls.key_files import KeyPasswords, KeyRing
 
-    return KeyRing(logs, keys)
+    return KeyRing(logs, keys, KeyPasswords(password))
 
 
 @lru_cache(maxsize=MOST_FILES)

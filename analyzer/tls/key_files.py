@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.errors import UserError
 from analyzer.tls.key_log import KeyLog, LineBuffer
@@ -58,15 +58,46 @@ class KeyLogFile:
         return not same or (status.st_dev, status.st_ino) != self._identity
 
 
+PASSWORD_VARIABLE = "WIREANALYZE_KEY_PASSWORD"
+
+
+class KeyPasswords(NamedTuple):
+    """Finds the password of a private key: in the file at `path`, else in the environment, else by `ask`.
+
+    ask: takes the path of the key and returns the password, b"" for none. No password is kept.
+    """
+
+    path: str | None = None
+    ask: Callable[[str], bytes] | None = None
+
+    def find(self, key: str) -> bytes:
+        """Returns the password of the private key at a path; b"" if there is none. Raises UserError."""
+        if self.path is not None:
+            try:
+                return Path(self.path).read_bytes().rstrip(b"\r\n")
+            except OSError as error:
+                raise UserError(f"Cannot read the password in {self.path}: {error.strerror}.") from None
+        given = os.fsencode(os.environ.get(PASSWORD_VARIABLE, ""))
+        return given or (self.ask(key) if self.ask is not None else b"")
+
+
 class KeyRing:
     """Holds the secrets of all key logs, of captures and of private keys. It is Secrets for sessions.
 
-    grows: a key log may come later than the bytes that need it, and need not be there yet. A ring pickles as the paths
-    of its files, which the other process reads.
+    grows: a key log may come later than the bytes that need it, and need not be there yet. passwords: of private keys.
+    A ring pickles as the paths of its files, which the other process reads.
     """
 
-    def __init__(self, logs: Sequence[str] = (), private_keys: Sequence[str] = (), *, grows: bool = False) -> None:
-        self.paths = tuple(logs), tuple(private_keys)
+    def __init__(
+        self,
+        logs: Sequence[str] = (),
+        private_keys: Sequence[str] = (),
+        passwords: KeyPasswords | None = None,
+        *,
+        grows: bool = False,
+    ) -> None:
+        passwords = passwords or KeyPasswords()
+        self.paths = tuple(logs), tuple(private_keys), KeyPasswords(passwords.path)
         self.log = KeyLog()
         self.version, self.grows = 0, grows
         self._files = [KeyLogFile(path) for path in logs]
@@ -80,12 +111,12 @@ class KeyRing:
             if self.log.foreign and not len(self.log):
                 raise UserError(f"{file.path} is no key log: none of its lines has a label, a random and a secret.")
         for path in private_keys:
-            self._private.append(load_private_key(path))
+            self._private.append(load_private_key(path, passwords))
 
     def __repr__(self) -> str:
         return f"KeyRing({len(self._files)} key logs, {len(self._private)} private keys)"
 
-    def __reduce__(self) -> tuple[type[KeyRing], tuple[tuple[str, ...], tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[type[KeyRing], tuple[tuple[str, ...], tuple[str, ...], KeyPasswords]]:
         return KeyRing, self.paths
 
     def refresh(self) -> bool:
@@ -131,8 +162,11 @@ def has_cryptography() -> bool:
     return find_spec("cryptography") is not None
 
 
-def load_private_key(path: str) -> tuple[bytes, RSAPrivateKey]:
-    """Returns the public key (DER of SubjectPublicKeyInfo) and the private key of a PEM or PKCS#12 file."""
+def load_private_key(path: str, passwords: KeyPasswords) -> tuple[bytes, RSAPrivateKey]:
+    """Returns the public key (DER of SubjectPublicKeyInfo) and the private key of a PEM or PKCS#12 file.
+
+    Raises UserError.
+    """
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -141,32 +175,44 @@ def load_private_key(path: str) -> tuple[bytes, RSAPrivateKey]:
     except OSError as error:
         raise UserError(f"Cannot read the private key {path}: {error.strerror}.") from None
     key = next(_parse_private_key(data), None)
+    if key is None and (b"ENCRYPTED" in data or data[:1] == _SEQUENCE):
+        password = passwords.find(path)
+        if not password:
+            raise UserError(
+                f"{path} needs a password. Give it in a file with --key-password-file FILE, or in the environment"
+                f" variable {PASSWORD_VARIABLE}."
+            )
+        key = next(_parse_private_key(data, password), None)
+        if key is None:
+            raise UserError(f"The password does not fit {path}, or the file holds no private key.")
     if key is None:
-        raise UserError(
-            f"{path} holds no private key that can be read: give an RSA key as PEM or PKCS#12, without a password."
-        )
+        raise UserError(f"{path} holds no private key that can be read: give an RSA key as PEM or PKCS#12.")
     if not isinstance(key, RSAPrivateKey):
         raise UserError(f"{path} is no RSA key. Only an RSA key exchange can be decrypted with a private key.")
     return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo), key
 
 
-def _parse_private_key(data: bytes) -> Iterator[object]:
+_SEQUENCE = b"\x30"
+"""How DER begins, and so PKCS#12 does."""
+
+
+def _parse_private_key(data: bytes, password: bytes | None = None) -> Iterator[object]:
     """Yields the key in each form that fits."""
     from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
 
     if b"-----BEGIN" in data:
         try:
-            yield load_pem_private_key(data, None)
+            yield load_pem_private_key(data, password)
         except (ValueError, TypeError):
             return
-    for password in (None, b""):
+    for each in (password, b""):
         try:
-            if (key := load_key_and_certificates(data, password)[0]) is not None:
+            if (key := load_key_and_certificates(data, each)[0]) is not None:
                 yield key
         except (ValueError, TypeError):
             continue
     try:
-        yield load_der_private_key(data, None)
+        yield load_der_private_key(data, password)
     except (ValueError, TypeError):
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports, reports_by_name
+from analyzer.insight.timeline import Timeline, build_timeline
 from analyzer.render.reports_text import format_cell, format_messages, make_title
 from analyzer.session import Analysis
 from dissectors.report import ReportColumn
@@ -18,6 +19,7 @@ from tui.model.table import SortableTable, TableColumn
 from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
+NOTHING = "no election, failover, refusal, stall or problem is in the capture"
 MOST_LINES = 20_000
 """The lines of a report at most."""
 
@@ -30,20 +32,25 @@ _MILLISECONDS = 3
 def list_report_names(session: Analysis) -> Sequence[str]:
     """Returns the names of reports, first those of protocols that have messages by now."""
     filled, others = list_reports(session)
-    return [*filled, *others]
+    return [*([Timeline.name] if filled else []), *filled, *others]
 
 
 def make_report_views(
     session: Analysis, order: Sequence[str], scope: PageScope, work: ViewWork
 ) -> Iterator[Sequence[View]]:
-    """Yields all views in an order, more of them each time.
+    """Yields all views in an order, more of them each time; that of the timeline is made last, for it takes long.
 
     Raises Cancellation if the work is not wanted any more.
     """
     known = reports_by_name(session.engine.known.dissectors)
     found: dict[str, View] = {name: TextView(name, NOT_YET) for name in order}
-    for name in order:
+    for name in sorted(order, key=lambda each: each == Timeline.name):
         work.subject = name
+        if name == Timeline.name:
+            table = build_timeline(session, lambda row: work.report_progress(row, scope.rows))
+            found[name] = _make_view(name, table, "") if table.entries else TextView(name, NOTHING)
+            yield list(found.values())
+            continue
         reading = ReportReading(session, [known[name]], range(scope.first, scope.rows))
         (table,) = reading.run(lambda row: work.report_progress(row, scope.rows))
         note = "; ".join(finding.text for finding in reading.problems)

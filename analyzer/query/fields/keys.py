@@ -7,6 +7,7 @@ the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_I
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
 from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
+from analyzer.query.fields.tls import read_tls
 
 
 class RowField(NamedTuple):
@@ -100,6 +102,11 @@ FIELDS: Mapping[str, RowField] = {
     "tcp.zero_window": RowField(N, "how often a side of its connection closed its window; nothing where none did"),
     "tcp.zero_window_time_ns": RowField(FieldKind.DURATION, "for how long", also=("tcp.zero_window_time",)),
     "tcp.reset": RowField(T, "the side that reset its connection: client or server", among=("client", "server")),
+    "tls.version": RowField(T, "version of the TLS connection that carried it, such as TLS 1.3"),
+    "tls.cipher": RowField(T, "its cipher suite by IANA's name"),
+    "tls.sni": RowField(T, "the server name that the client asked for", also=("tls.handshake.extensions_server_name",)),
+    "tls.alpn": RowField(T, "protocol that the server chose (ALPN)", also=("tls.handshake.extensions_alpn_str",)),
+    "tls.ja4": RowField(T, "JA4 fingerprint of the client", also=("tls.handshake.ja4",)),
     "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
@@ -218,6 +225,11 @@ FROM_INDEX: Mapping[str, _Read] = {
     "tcp.zero_window": read_events("zero_windows"),
     "tcp.zero_window_time_ns": read_events("zero_window_time"),
     "tcp.reset": read_resetters,
+    "tls.version": read_tls(attrgetter("version_name")),
+    "tls.cipher": read_tls(attrgetter("suite_name")),
+    "tls.sni": read_tls(attrgetter("server_name")),
+    "tls.alpn": read_tls(attrgetter("alpn")),
+    "tls.ja4": read_tls(attrgetter("fingerprint")),
     "source.ip": _read_sides(parse_address, True),
     "source.port": _read_sides(parse_port, True),
     "destination.ip": _read_sides(parse_address, False),

@@ -140,7 +140,8 @@ class ControllerChanges(Check):
         who = "again" if leader == known.broker else f"in place of controller {known.broker}"
         how = ", which resigned" if resigned and leader != known.broker else ""
         took = "" if known.since is None else f"; the election took {lasting(event.time - known.since)}"
-        self.warn("controller-changed", f"controller {leader} leads the quorum {who}{how}, epoch {epoch}{took}")
+        text = f"controller {leader} leads the quorum {who}{how}, epoch {epoch}{took}"
+        self.warn("controller-changed", text, f"epoch {epoch}")
 
     on = (
         subscribe_to("Vote", REQUESTS, receive_vote, "clusterId")

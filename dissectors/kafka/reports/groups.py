@@ -27,6 +27,7 @@ from dissectors.kafka.reports.fields import KAFKA
 from dissectors.kafka.reports.group_state import RebalanceReport, RebalanceRow
 from dissectors.message import Role
 from dissectors.report import ReportRow
+from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
 SLOW = 10 * SECOND
@@ -48,6 +49,7 @@ class GroupReport(RebalanceReport):
     shares_name = True
     row = RebalanceRow
     diagnosed = True
+    has_events = True
     on = classic_groups.SUBSCRIPTIONS | heartbeat_groups.SUBSCRIPTIONS
 
     @classmethod
@@ -79,6 +81,19 @@ class GroupReport(RebalanceReport):
                 text = f"group {cells['group']} rebalanced {STORM} times within {took}{why}"
                 times.clear()
                 yield row, Finding(Severity.WARNING, "rebalance-storm", text, subject=subject)
+
+    @classmethod
+    def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
+        """Yields the rebalance."""
+        cells = cls.cells(entry)
+        if cells["state"] == "unchanged":
+            return
+        took = f" within {lasting(cells['stood_still_ns'])}" if cells["stood_still_ns"] else ""
+        why = f" because {cells['cause']}" if cells["cause"] else ""
+        members = "" if cells["members"] is None else f"; it has {count_text(cells['members'], 'member')}"
+        did = "lost its last member" if cells["state"] == "empty" else f"rebalanced{took}{why}{members}"
+        text = f"group {cells['group']} {did}"
+        yield entry.first, entry.rows[0][1] if entry.rows else None, text
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -40,6 +40,7 @@ class Elections(Report[Poll]):
     needs = ELECTION
     row = Poll
     diagnosed = True
+    has_events = True
 
     def _begin(self) -> None:
         self.ensembles = Ensembles(self.ends)
@@ -119,6 +120,20 @@ class Elections(Report[Poll]):
             decided = "" if took is None else f"; the election took {lasting(took)}"
             text = f"{who} {lost} and elected server {cells['winner']}{decided}"
             yield row, Finding(Severity.WARNING, "leader-lost", text)
+
+    @classmethod
+    def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
+        """Yields the election, or that servers joined a leader."""
+        cells = cls.cells(entry)
+        who = f"server{'s' * (len(cells['servers']) > 1)} {', '.join(sorted(cells['servers']))}"
+        took = "" if cells["decided_ns"] is None else f" within {lasting(cells['decided_ns'])}"
+        row = entry.rows[0][1] if entry.rows else None
+        if cells["winner"] is None:
+            yield entry.first, row, f"{who} looked for a leader and found none"
+        elif cells["kind"] == "joining":
+            yield entry.first, row, f"{who} joined the leader, server {cells['winner']},{took}"
+        else:
+            yield entry.first, row, f"{who} elected server {cells['winner']}{took}"
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -10,7 +10,7 @@ An ephemeral node lives as long as the session that created it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
@@ -100,6 +100,7 @@ class SessionReport(Report[SessionRow]):
     """The sessions report: one row per session. Rows end with the capture, as a session may come back."""
 
     name = "sessions"
+    has_events = True
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
     row = SessionRow
@@ -270,6 +271,17 @@ class SessionReport(Report[SessionRow]):
         return operation in (CONNECT, CLOSE) or _is_expiry(inside(values.get("data")))
 
     @classmethod
+    def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
+        """Yields the end of a session that its client did not close."""
+        cells = cls.cells(entry)
+        ended = _ENDED.get(cells["state"])
+        if ended is not None:
+            by = f" by the {cells['by']}" if cells["by"] else ""
+            where = f" at {cells['servers'][-1]}" if cells["servers"] else ""
+            row = entry.rows[-1][1] if entry.rows else None
+            yield cells["ended"] or entry.last, row, f"session {cells['session']} {ended}{by}{where}"
+
+    @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
         """Formats one event of a row for people."""
         lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
@@ -277,6 +289,9 @@ class SessionReport(Report[SessionRow]):
         many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
         return f"{_FORMATTERS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
 
+
+_ENDED = {"expired": "expired", "refused": "was refused", "lost": "lost its connection, which was ended"}
+"""By state of a session that its client did not close: what happened to it."""
 
 _FORMATTERS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
 

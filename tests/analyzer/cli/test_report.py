@@ -20,7 +20,7 @@ ROCKETMQ = str(ROOT / "tests" / "golden" / "rocketmq" / "m550_json_tx_lab_tx.pca
 NAMES = (
     "kafka.groups, members, progress, kafka.producers, kafka.transactions, partitions, brokers, clients, upgrade, "
     "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions, "
-    "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues, delays"
+    "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues, delays, timeline"
 )
 
 

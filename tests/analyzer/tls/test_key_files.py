@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.errors import UserError
 from analyzer.tls.facts import Refusal
-from analyzer.tls.key_files import KeyRing
+from analyzer.tls.key_files import PASSWORD_VARIABLE, KeyPasswords, KeyRing, load_private_key
 from analyzer.tls.key_log import CLIENT_RANDOM, SESSION_ID, KeyLog, LineBuffer
 from analyzer.tls.session import TlsSession
 from tests.analyzer.tls.talking import Flight, converse, make_certificate, sent, texts
@@ -74,6 +74,42 @@ def test_a_ring_pickles_as_its_paths(tmp_path: Path) -> None:
     assert bytes.fromhex(SECRET) not in data
     assert SECRET.encode() not in data
     assert pickle.loads(data).find(CLIENT_RANDOM, bytes.fromhex(RANDOM)) == bytes.fromhex(SECRET)
+
+
+def test_a_password_comes_from_a_file_the_environment_or_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        PrivateFormat,
+        load_pem_private_key,
+        pkcs12,
+    )
+
+    plain, _ = make_certificate(tmp_path)
+    key = load_pem_private_key(plain.read_bytes(), None)
+    secret = BestAvailableEncryption(b"a password")
+    pem, p12, password = (tmp_path / name for name in ("locked.pem", "locked.p12", "password"))
+    password.write_text("a password\n")
+    pem.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, secret))
+    p12.write_bytes(pkcs12.serialize_key_and_certificates(b"a", key, None, None, secret))  # type: ignore[arg-type]
+    expected = load_private_key(str(plain), KeyPasswords())[0]
+    for path in map(str, (pem, p12)):
+        with pytest.raises(UserError, match="needs a password"):
+            load_private_key(path, KeyPasswords())
+        for passwords in (KeyPasswords(str(password)), KeyPasswords(ask=lambda _: b"a password")):
+            assert load_private_key(path, passwords)[0] == expected
+        with pytest.raises(UserError, match="password does not fit"):
+            load_private_key(path, KeyPasswords(ask=lambda _: b"another"))
+        monkeypatch.setenv(PASSWORD_VARIABLE, "a password")
+        assert load_private_key(path, KeyPasswords())[0] == expected
+        monkeypatch.delenv(PASSWORD_VARIABLE)
+    data = pickle.dumps(KeyRing([], [path], KeyPasswords(str(password), lambda _: b"never")))
+    assert b"a password" not in data
+    assert repr(pickle.loads(data)) == "KeyRing(0 key logs, 1 private keys)"
+    with pytest.raises(UserError, match="Cannot read the password"):
+        load_private_key(path, KeyPasswords(str(tmp_path / "none")))
 
 
 @pytest.mark.parametrize("form", ["pem", "p12"])

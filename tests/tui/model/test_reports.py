@@ -30,8 +30,8 @@ def test_a_view_for_each_story() -> None:
     with Session([WATCH]).load() as session:
         found = views(session)
         assert [view.name for view in found] == list(list_report_names(session))
-        assert {view.name for view in found} == reports_by_name(dissectors()).keys()
-        tabled = {"sessions", "watches", "delays"}
+        assert {view.name for view in found} == {"timeline", *reports_by_name(dissectors())}
+        tabled = {"timeline", "sessions", "watches", "delays"}
         assert [type(view) for view in found] == [TableView if view.name in tabled else TextView for view in found]
         watches = next(view for view in found if view.name == "watches")
         items = watches.make_lines(200, ViewState())
@@ -54,14 +54,14 @@ def test_a_view_for_each_story() -> None:
 def test_what_the_capture_may_tell_comes_first() -> None:
     with Session([Path(__file__).parents[3] / "captures" / "pulsar.pcap.zst"]).load() as session:
         order = list_report_names(session)
-    assert order[:2] == ["producers", "consumers"]
-    assert sorted(order) == sorted(reports_by_name(dissectors()))
+    assert order[:3] == ["timeline", "producers", "consumers"]
+    assert sorted(order) == sorted(["timeline", *reports_by_name(dissectors())])
 
 
 def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MOST_LINES", 5)
     with Session([WATCH]).load() as session:
-        items = views(session)[1].make_lines(120, ViewState())
+        items = views(session)[2].make_lines(120, ViewState())
     assert (len(items), strip_styles(items[5].line)) == (6, "12 more are not shown")
 
 

@@ -1,0 +1,69 @@
+"""What the handshakes of TLS connections say, with keys and without.
+
+Theory. Hellos, the certificates of TLS 1.2, and alerts of a handshake are in the clear. If keys were tried on a
+connection, the engine has its facts. Otherwise its raw rows are read again, as far as a handshake reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
+from analyzer.session import Analysis
+from analyzer.tls.facts import TlsFacts
+from analyzer.tls.session import TlsSession
+from dissectors.foreign import foreign
+
+MOST_READ = 1 << 16
+"""Bytes of a direction that are read to find what a handshake says."""
+
+_PREFIX = 64
+
+
+def find_raw_rows(session: Analysis, streams: Ints | None = None) -> dict[int, dict[int, int]]:
+    """Returns by stream and side the first raw row, of streams in which one of these begins with TLS.
+
+    streams: only these (int64, n).
+    """
+    index = session.rows
+    present = slice(index.first, len(index))
+    chosen = index.column("protocol")[present] == NO_PROTOCOL
+    if streams is not None:
+        chosen &= np.isin(index.column("stream")[present], streams)
+    rows = np.flatnonzero(chosen) + index.first
+    direction = index.column("stream")[rows].astype(np.int64) * 2 + (index.column("side")[rows] != FROM_CLIENT)
+    each, first = np.unique(direction, return_index=True)
+    found: dict[int, dict[int, int]] = {}
+    for number, row in zip(each.tolist(), rows[first].tolist(), strict=True):
+        other = foreign(_read_beginning(session, row, _PREFIX))
+        if other is not None and other.name == "tls":
+            found.setdefault(number // 2, {})[number % 2] = row
+    return found
+
+
+def read_facts(session: Analysis, stream: int, rows: Mapping[int, int] | None = None) -> TlsFacts | None:
+    """Returns what a stream says of its TLS; None if it has none. rows: its first raw rows by side, if known."""
+    found = session.engine.tls.find(stream)
+    if found is not None:
+        return found
+    rows = find_raw_rows(session, np.array([stream])).get(stream, {}) if rows is None else rows
+    inspected = TlsSession(inspects=True)
+    for side, row in sorted(rows.items()):
+        inspected.feed(side, _read_beginning(session, row), 0, 0, None)
+    return inspected.facts if rows else None
+
+
+def _read_beginning(session: Analysis, row: int, most: int = MOST_READ) -> bytes:
+    """Returns the first bytes of a row, up to the first that is lost."""
+    pieces, parts = session.engine.pieces, []
+    first, count = session.rows.cell("pieces", row), session.rows.cell("count", row)
+    for place in range(first, first + count):
+        at, length = pieces.cell("at", place), min(pieces.cell("length", place), most)
+        if at < 0 or length <= 0:
+            break
+        parts.append(session.source.store.read_bytes(at, length))
+        most -= length
+    return b"".join(parts)

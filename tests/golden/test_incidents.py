@@ -1,0 +1,82 @@
+"""What doctor tells of captures in which something is known to have been done, and the timeline of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.insight.diagnosis import diagnose
+from analyzer.insight.root_causes import find_problems
+from analyzer.insight.timeline import Timeline, build_timeline
+from analyzer.session import Session
+from dissectors.finding import Severity
+
+HERE = Path(__file__).parent
+
+OFFSET = (
+    "offset-moved: The offset lies beyond the end of the queue, which has lost messages or is not the one that the "
+    "offset is of. Group CG_pull asked for offset 99,999 of lab_base[2]; the queue has 0 to 8; the client goes on at 8."
+)
+TOO_LARGE = (
+    "MESSAGE_TOO_LARGE: Produce: MESSAGE_TOO_LARGE. The batch is larger than the topic or the broker takes "
+    "(max.message.bytes, message.max.bytes). The batch for partition 1 has 1,200,074 bytes."
+)
+ACCESS = (
+    "access-refused: Access control refuses the request: its access key is missing, not known or not allowed to do "
+    "this, or its signature is wrong. The request names no access key; the server says: No accessKey is configured."
+)
+
+CASES = {
+    "incidents/en395_leader_kill": [
+        "leader-lost: Servers 1, 2, 4 lost their leader and elected server 2; the election"
+    ],
+    "incidents/en395_trunc": [
+        "far-behind: The leader has server 3 (127.0.0.1:56166) delete its transactions behind 0x100000007",
+        "leader-lost: Servers 1, 2, 4 started again without a leader and elected server 2",
+    ],
+    "incidents/err_sessionmoved": [
+        "session-moved: Session 0x100003d69180000 has moved to 127.0.0.3:2181, and 127.0.0.1:46300 went on to use it",
+        "session-moved: Session 0x200003d69610000 has moved to 127.0.0.1:2181, and 127.0.0.1:60246 went on to use it",
+    ],
+    "incidents/m494_json_pull": [OFFSET],
+    "zookeeper/cl_java395_basic": [
+        "access-refused: 127.0.0.1:2181 does not give session 0x100001ed4cd0000 to its client: the session was heard",
+        "connection-lost: Session 0x100001ed4cd0001: the server, 127.0.0.1:2181, ended the connection",
+    ],
+    "kafka/k4_java_produce": [
+        "INVALID_TOPIC_EXCEPTION: Metadata: INVALID_TOPIC_EXCEPTION. The name is not valid",
+        TOO_LARGE,
+    ],
+    "kafka/k4_election": [
+        "controller-changed: Controller 2 leads the quorum in place of controller 1, which resigned, epoch 2",
+        "controller-changed: Controller 2 leads the quorum again, epoch 4; the election took",
+    ],
+    "rocketmq/m494_acl_signed": [ACCESS],
+}
+"""By capture the beginning of each problem that is more than a note."""
+
+
+@pytest.mark.parametrize("capture", CASES)
+def test_incidents_are_told(capture: str) -> None:
+    with Session([HERE / f"{capture}.pcap.zst"]).load() as session:
+        problems = [each for each in find_problems(session, diagnose(session)) if each.severity > Severity.NOTE]
+    found = [f"{each.label}: {each.text}" for each in problems]
+    assert [text[: len(start)] for text, start in zip(found, CASES[capture], strict=True)] == CASES[capture]
+
+
+def test_the_timeline_tells_each_event_once() -> None:
+    with Session([HERE / "incidents" / "en395_trunc.pcap.zst"]).load() as session:
+        timeline = build_timeline(session)
+    told = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
+    assert [each[:2] for each in told] == [
+        ("leader-lost", "warning"),
+        ("delays", None),
+        ("elections", None),
+        ("far-behind", "warning"),
+        ("sessions", None),
+    ]
+    assert told[0][2].endswith("It explains 25 more messages or connections.")
+    assert told[2][2] == "Server 3 joined the leader, server 2, within 175 ms."
+    times = [entry.first for entry in timeline.entries]
+    assert times == sorted(times)
