@@ -20,7 +20,7 @@ USUAL_BLOCK, LARGEST_BLOCK = 1 << 15, 1 << 17
 """Records in a block of a capture with few connections, and in one with many. Both bound what lies in memory of it."""
 
 RECORDS_OF_CONNECTION = 32
-"""Records that a block should have for each connection in it, since each connection of a block has a cost of its own."""
+"""Records that a block should have for each connection in it: each connection of a block has a cost of its own."""
 
 LARGEST_RECORD = 256 << 20
 """Bytes of the largest record; a larger claim is damage."""
