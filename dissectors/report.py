@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, Correlator, Ends, MergedMessages, MessageEvent
 from dissectors.finding import Finding
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted, metadata_of
@@ -85,6 +85,10 @@ class OpenRow:
     def hear(self, event: MessageEvent) -> None:
         """Notes the time of a message; clocks of two interfaces may differ."""
         self.last = max(self.last, event.time)
+
+    def hear_all(self, merged: MergedMessages) -> None:
+        """Notes the times of merged messages."""
+        self.last = max(self.last, merged.latest)
 
     def note(self, word: str, event: MessageEvent) -> None:
         """Adds a message to the row, with the word for its part."""

@@ -149,13 +149,17 @@ class ProblemTable:
         if finding.code == ERROR_ANSWER and found.row is not None:
             problem.operations[self._name_operation(found.row)] += 1
 
+    def sort_by_severity(self) -> list[Problem]:
+        """Returns the problems without their texts, in the order of list_problems()."""
+        return sort_problems(self._found.values())
+
     def list_problems(self) -> list[Problem]:
         """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
         for problem in self._found.values():
             problem.rows = array("q", sorted(problem.rows))
             self.name(problem)
             problem.text, problem.advice = self._explain(problem)
-        return sort_problems(self._found.values())
+        return self.sort_by_severity()
 
     def name(self, problem: Problem) -> None:
         """Sets whom a problem concerns by its messages, and what, where its check has not said it."""
