@@ -201,15 +201,15 @@ def _bound(limit: int) -> int:
 
 def _fit(rows: Iterable[Mapping[str, Any]], total: int, what: str) -> dict[str, Any]:
     """As many rows as the bytes of an answer allow, how many there are, and how many are left out."""
-    kept: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     size, writer = 0, JsonWriter(LIMITS)
     for row in rows:
         text = writer.dumps(row)
         size += len(text)
         if size > MOST_BYTES:
             break
-        kept.append(orjson.loads(text))
-    return {what: kept, "in_all": total, "left_out": total - len(kept)}
+        items.append(orjson.loads(text))
+    return {what: items, "in_all": total, "left_out": total - len(items)}
 
 
 def serve(folders: Sequence[str]) -> None:

@@ -184,7 +184,7 @@ def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
         assert sorted(path.name for path in out.iterdir()) == ["exchanges", "messages", "views.sql"]
         none = np.zeros(0, np.int64)
         assert write_tables(session, str(out), none, Options(), ["messages"], force=True) == {"messages": 0}
-    assert sorted(path.name for path in out.iterdir()) == ["exchanges"]
+    assert sorted(path.name for path in out.iterdir()) == ["exchanges", "views.sql"]
 
 
 def test_a_folder_of_somebody_else_is_no_table(tmp_path: Path) -> None:
