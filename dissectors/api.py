@@ -297,7 +297,10 @@ class Dissector(ABC):
 
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
+        """Decodes a whole message to a tree of fields with their places. Never raises.
+
+        The leaves of each source cover it without gap or overlap, also if the bytes are damaged.
+        """
 
     def info(self, body: Body, context: Context) -> str:
         """Formats the summary line of a message and its `request_fields`; by default error and first values."""

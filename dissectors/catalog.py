@@ -27,7 +27,7 @@ class VersionRange(Protocol):
 
 
 class Operation(Protocol):
-    """What is known of an operation besides its number; `versions` None where the protocol numbers none."""
+    """An operation without its number: its name, and its `versions` (None if the protocol has no versions)."""
 
     @property
     def name(self) -> str: ...  # noqa: D102

@@ -21,7 +21,7 @@ class Foreign(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What somebody may do who expected one of ours."""
+        """Advice for a user who expected a supported protocol on this connection."""
         return advice(self.name)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Page(NamedTuple):
-    """One page: `lines` for people, and `data`, which is the same as JSON knows it."""
+    """A page of `wireanalyze protocols`: `lines` for people, and `data` with the same content for JSON."""
 
     lines: Sequence[str]
     data: dict[str, Any]

@@ -32,7 +32,7 @@ class Waiting(NamedTuple):
     header: MessageHeader
 
     def with_number(self, numbers: Mapping[int, int]) -> Waiting:
-        """The same under its new number."""
+        """Returns a copy of the waiting request under its new handle."""
         return self._replace(handle=numbers[self.handle])
 
 

@@ -35,7 +35,7 @@ _BODIES = "--format ndjson --fields prints decoded bodies. wireanalyze show FILE
 
 
 class OutputFormat(OneOf):
-    """One of some forms of output by its name."""
+    """An option type of click: the name of an output format, one of the forms that a command has."""
 
     def refusal(self, value: str) -> str:
         """Returns the error for an unknown format; names of tshark get a hint at ours."""

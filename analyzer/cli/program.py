@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Find out what is wrong in captures.",
     "info": "Print the properties of captures and their protocols.",
     "pipeline": "Turn many captures into Parquet tables with Spark.",
+    "serve": "Answer questions of assistants and programs (MCP).",
     "interfaces": "List the network interfaces of this machine.",
     "protocols": "List protocols, their operations and their layouts.",
     "fields": "List the fields for filters and columns.",

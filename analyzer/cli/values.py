@@ -29,7 +29,7 @@ class Whole(click.IntRange):
     """A whole number within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
+        """Converts a text to a whole number. Fails (click) unless it is one within the bounds."""
         try:
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
@@ -40,7 +40,7 @@ class Seconds(click.FloatRange):
     """A number of seconds within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """Converts a text to seconds. Fails (click) unless it is a number within the bounds."""
         try:
             return float(super().convert(value, param, ctx))
         except click.BadParameter:

@@ -136,7 +136,7 @@ def open_window(session: Analysis, row: int) -> Window:
 
 
 def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
-    """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context.
+    """Returns for many rows what decoding needs: the dissector (None for raw bytes), the bytes and the context.
 
     The bytes are as contents() gives them.
     """

@@ -55,7 +55,9 @@ class JsonTableWriter:
         return _format_list(text, 0, len(text), columns)
 
     def find_ready_text(self, table: RowTable, most: int) -> bytes | None:
-        """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
+        """Returns the text of a list that was made before.
+
+        None if there is none, if it is not safe for terminals, or if the list has more than `most` rows.
 
         Lists of alike messages are many and short: to look them up may not cost more than to write them.
         """

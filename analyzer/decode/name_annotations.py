@@ -26,9 +26,9 @@ _NOBODY = (-1, "")
 
 
 class NameAnnotation(NamedTuple):
-    """An id in a message, its name, and the row that told it; None where it is the same everywhere.
+    """An id in a message, its name, and the row that binds it; None if the name is the same everywhere.
 
-    id: of a number that one connection counts, with what it counts: `of consumer 3`.
+    id: a number that is valid on one connection only has the kind of its object: `of consumer 3`.
     """
 
     kind: str

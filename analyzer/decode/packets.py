@@ -21,8 +21,8 @@ _PLACE_BITS = 44
 def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
     """Returns for n rows how often bytes of them were retransmitted (int64, n).
 
-    streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
-    list_packets tells the same of one row.
+    streaming: counts only retransmissions before the last packet of a message, because later ones are not known when a
+    row is printed during the capture. list_packets does the same for one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
     remaining = slice(repeats.first, len(repeats))

@@ -55,7 +55,10 @@ class TopicNamer:
         return False
 
     def fill_in_names(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
-        """The body with names for the ids of topics; without a row, as for the last one that begin() was told of."""
+        """Returns the body with names in place of topic ids, as known at a row.
+
+        Without a row, it uses the last one given to begin().
+        """
         paths = self._list_paths(dissector, context)
         if not paths:
             return body

@@ -88,7 +88,7 @@ class RowReader:
     def read_objects(
         self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot.
+        """Yields a dict for each row. A body is decoded when its row is reached, and is not kept.
 
         named: what `info` is made of; machines get it as the message says it.
         """
@@ -140,7 +140,7 @@ class RowReader:
         return column[self._run] if rows is self._latest else column[rows]
 
     def select_range(self, first: int, stop: int) -> Ints:
-        """The rows from `first` to before `stop`, of which columns are sooner cut out than gathered."""
+        """Returns the rows from `first` to before `stop`. Their columns are slices, so nothing is gathered."""
         self._latest, self._run = np.arange(first, stop), slice(first, stop)
         return self._latest
 

@@ -16,7 +16,7 @@ from dissectors.wire.flat import RowTable
 
 
 class MarkingWriter(JsonWriter):
-    """Writes marks for holes. `nested` writes what has a value of its own: that of many messages lies together."""
+    """Writes JSON with a mark for each symbolic value. `nested` writes nested values of many messages at once."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)

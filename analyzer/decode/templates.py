@@ -161,11 +161,11 @@ class Template:
         return 1 + len(self.builder.data) // _SMALL
 
     def is_likely(self, rows: int) -> bool:
-        """Whether enough of so many rows will have the shape, as it went so far."""
+        """Returns whether enough of so many rows are likely to match, judging by the earlier matches."""
         return self.hits * rows >= _LIKELY * self.tried
 
     def locate(self, at: int) -> tuple[int, int]:
-        """Segment of a place in the shape's message, and where in it."""
+        """Returns the segment that has a place of the template's message, and the offset in that segment."""
         segment = bisect_left(self.ends, at)
         # A stretch ends where the next segment begins, which may have no byte before the next stretch.
         if at < self.begins[segment]:
@@ -174,7 +174,7 @@ class Template:
 
 
 class TemplateMatch:
-    """Messages of a template's shape: `rows` tells which of those that were given.
+    """The messages that match a template: `rows` are their places among the given ones.
 
     at: where each begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
     """

@@ -56,7 +56,7 @@ def diagnose(
 ) -> Iterator[LocatedFinding]:
     """Yields all findings of a loaded session: those of rows in their order, then those of files and streams.
 
-    looked: told from time to time how many rows have been looked at. part_limits: see diagnose_rows().
+    looked: called now and then with the number of rows that were examined. part_limits: see diagnose_rows().
     """
     yield from diagnose_rows(session, len(session.rows), looked, part_limits)
     yield from _diagnose_reports(session)

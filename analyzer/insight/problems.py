@@ -92,7 +92,7 @@ class Problem:
 
     @property
     def label(self) -> str:
-        """What a problem is called: the error that answers report, or the code of its findings."""
+        """The name of a problem: the error that answers report, or the code of its findings."""
         return self.error if self.code == ERROR_ANSWER else self.code
 
     @property
@@ -162,7 +162,7 @@ class ProblemTable:
         return self.sort_by_severity()
 
     def name(self, problem: Problem) -> None:
-        """Sets whom a problem concerns by its messages, and what, where its check has not said it."""
+        """Sets the clients and subjects of a problem from its messages, unless its check has set them."""
         self._names.add_names(problem)
 
     def _explain(self, problem: Problem) -> tuple[str, str]:

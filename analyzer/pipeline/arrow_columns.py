@@ -118,6 +118,6 @@ def slice_texts(text: bytes, sizes: Ints) -> pa.Array:
 
 
 def measure_texts(texts: pa.Array) -> Ints:
-    """Bytes of each of a column of texts, none of which is null."""
+    """Returns the number of bytes of each text of a column without nulls (int64, n)."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
     return np.diff(offsets).astype(np.int64)

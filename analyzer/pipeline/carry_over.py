@@ -47,7 +47,7 @@ COUNT_COLUMNS = ("client_messages", "server_messages", "client_bytes", "server_b
 
 @dataclass(slots=True)
 class TaskStates:
-    """What all parts of a task share: the batch and its state files. `scratch` is deleted with the task."""
+    """The batch and its state files, shared by all parts of a task. `scratch` is deleted with the task."""
 
     carry: BatchContext
     reader: StateReader

@@ -45,7 +45,7 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
 
 
 def check_tables(folder: str, named: Collection[str], *, force: bool) -> None:
-    """Raises UserError where tables could not be written, as far as that can be told beforehand."""
+    """Raises UserError if tables cannot be written, as far as that is known before the export begins."""
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise UserError(f"{folder} is a file. Tables are folders; give a folder.")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]

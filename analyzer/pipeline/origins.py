@@ -32,7 +32,7 @@ class PacketOrigins(Protocol):
 
 
 class StoredOrigins:
-    """Origins as they were told, block by block: twelve bytes a packet."""
+    """Stores the origin of each packet block by block, in twelve bytes a packet."""
 
     def __init__(self, capture: str, files: Sequence[str]) -> None:
         self.capture, self.files = capture, files

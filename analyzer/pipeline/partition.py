@@ -272,7 +272,7 @@ class CarriedPart(PartitionPart):
         self._known = origins
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """Hands over connections of which there is no packet, then yields the blocks of the others."""
+        """Passes connections without packets to the next batch, then yields the blocks of the others."""
         idle = self._queue.idle
         while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
             self.carrier.handle_idle(*idle.popleft())

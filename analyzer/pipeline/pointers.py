@@ -206,7 +206,7 @@ def bundle_records(records: npt.NDArray[Any], count: Ints) -> pa.Array:
 
 
 def append_payloads(bundles: pa.Array, payloads: pa.Array, count: Ints) -> pa.Array:
-    """The same with payload behind their records: each bundle has the next `count` of the payloads."""
+    """Appends payload to the records of bundles: each bundle gets the next `count` of the payloads."""
     last = np.concatenate(([0], np.cumsum(count)))
     offsets = read_offsets(payloads)[last]
     return pc.binary_join_element_wise(bundles, _build_binary(offsets, payloads.buffers()[2]), b"")

@@ -78,7 +78,7 @@ def find_captures(sources: Iterable[str], pattern: str | None = None, *, needed:
 
 
 class CaptureGroups:
-    """Files by capture, each once, by whatever name it was given."""
+    """Groups files by capture. A file that was given by several names counts once."""
 
     def __init__(self, pattern: str | None) -> None:
         try:

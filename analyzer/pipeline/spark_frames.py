@@ -123,7 +123,10 @@ def read_sorted_pointers(
     splits: Sequence[FileSplit] | None = None,
     opened: pa.RecordBatch | None = None,
 ) -> DataFrame:
-    """The same, each connection in one partition and in the order of time. opened: rows of connections that go on."""
+    """Reads pointers, with each connection in one partition and in the order of time.
+
+    opened: rows of connections that go on.
+    """
     import pyarrow as pa
 
     count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))

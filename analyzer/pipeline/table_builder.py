@@ -62,7 +62,7 @@ _KIND = ("protocol", "role", "code", "version")
 
 
 class RowPortions:
-    """Row numbers, some at a time, each once; to be told what became of them.
+    """Divides row numbers into runs, and learns from the size of the decoded rows how long the next run may be.
 
     grows: how many times longer messages of a kind have become; what is told here is kept in it.
     """

@@ -233,7 +233,7 @@ def build_schema(table: str, *, fields: bool = True) -> pa.Schema:
 
 
 def build_ddl(table: str, *, fields: bool = True) -> str:
-    """The same as Spark writes it."""
+    """Returns the schema of a table in Spark's notation (DDL)."""
     return format_columns(build_schema(table, fields=fields))
 
 

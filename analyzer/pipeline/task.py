@@ -46,7 +46,7 @@ STATE_ROWS_FOLDER = "rows"
 
 @dataclass(frozen=True, slots=True)
 class TaskWork:
-    """What all tasks of a run share.
+    """The settings that all tasks of a run share.
 
     folder: of the run, where tables are written; None where executors cannot reach it. part: how the names of their
     files begin. carry: for a batch of a ring capture.

@@ -46,7 +46,7 @@ class RowForm(Protocol):
 
     @property
     def edition(self) -> int:
-        """What said() gave for a body before this number changed is not what it gives now. Looked at after frame()."""
+        """A number that changes when the same body gets another text. It is read after frame()."""
 
     @property
     def needs_requests(self) -> bool:

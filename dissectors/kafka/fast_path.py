@@ -32,6 +32,7 @@ from dissectors.wire.fast_path import (
     HeaderColumns,
     HeaderLayout,
     HeaderView,
+    InnerReader,
     LogFields,
     LogRecords,
     Logs,
@@ -41,7 +42,7 @@ from dissectors.wire.fast_path import (
     Wire,
     be,
 )
-from dissectors.wire.plan import resolve
+from dissectors.wire.plan import Leaf, resolve
 from dissectors.wire.primitive import INT32
 
 WIDTH = 16
@@ -142,6 +143,12 @@ class KafkaFastPath(FastPath):
         from dissectors.kafka.records.fast_path import logs  # for tables of records alone
 
         return logs(context, layout)
+
+    def inner(self, leaf: Leaf) -> InnerReader | None:
+        """The headers of the batches in a records field."""
+        from dissectors.kafka.records.headers.fast_path import READER  # for reports alone
+
+        return READER if leaf.primitive.type.endswith("records") else None
 
     def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
         """Reads the records of many messages, in runs of messages whose batches are read together."""

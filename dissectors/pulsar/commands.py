@@ -64,7 +64,7 @@ _ALSO: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One type of command.
+    """A type of Pulsar's commands (BaseCommand.Type in PulsarApi.proto).
 
     roles: of a message from the broker, and from the client. counts: what its number counts in, None where it is
     neither question nor answer. answers: a push that answers the first question with its number. uncounted: the role

@@ -105,7 +105,7 @@ def describe_wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 class PayloadForm(NamedTuple):
-    """What a payload's metadata says of its form.
+    """The form of a payload, from its metadata.
 
     codec: the name of its compression, NONE for none; size: its bytes when it is uncompressed. messages: how many a
     batch has, None for a single message. marker: what the payload of a marker holds.

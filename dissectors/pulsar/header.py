@@ -34,7 +34,7 @@ NO_ID = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class FrameHeader(NamedTuple):
-    """What the first bytes of a frame tell: its command (None: not in the tables), and the fields that it wants."""
+    """The beginning of a frame: its command (None: not in the tables), and the fields of it that pairing needs."""
 
     header: MessageHeader
     command: Command | None

@@ -33,7 +33,7 @@ _WORD = 32
 
 
 class HeaderBeginning(NamedTuple):
-    """What a header says of itself, as far as it could be read; None for what could not."""
+    """The first fields of a header; None for those that could not be read."""
 
     code: int | None
     opaque: int | None

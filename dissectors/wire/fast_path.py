@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +198,34 @@ class Logs:
     explained: bool
 
 
+class Gathering(Protocol):
+    """Where bytes of messages are read."""
+
+    def gather(self, locations: Column, width: int, /) -> Column:
+        """Returns `width` bytes at each of n positions (uint8, n x width)."""
+
+
+class InnerColumns(NamedTuple):
+    """What is in n bytes fields: how many structures (counts, int64), and columns of all of these, field by field.
+
+    odd (bool): fields that hold anything else, of which nothing is in the columns.
+    """
+
+    counts: Column
+    odd: Column
+    columns: Mapping[str, Column]
+
+
+class InnerReader(NamedTuple):
+    """Reads structures in bytes fields: `read` gets a source, places and sizes (below zero: null).
+
+    ignored: names that stand in the values of such a structure, and that are in no column.
+    """
+
+    read: Callable[[Gathering, Column, Column], InnerColumns]
+    ignored: frozenset[str] = frozenset()
+
+
 def load_fast_path(dissector: Dissector) -> FastPath | None:
     """Loads the fast path of a protocol; None if it has none."""
     if dissector.fast_path is None:
@@ -262,6 +290,10 @@ class FastPath(ABC):
 
     def logs(self, context: Context) -> Logs | None:
         """Returns where complete messages of a context have records; None if only decoding can tell."""
+        return None
+
+    def inner(self, leaf: Leaf) -> InnerReader | None:
+        """Returns what reads the structures in a bytes field, as projections do; None if only decoding can."""
         return None
 
     def laden(self, prefix: Column, length: Column) -> Column:

@@ -55,7 +55,7 @@ class Bits:
 
 
 class DerivedStep:
-    """What follows from a leaf, read together with it: derived.py has those that any protocol may use."""
+    """A value that is derived from a leaf when the leaf is read. derived.py has those that any protocol may use."""
 
     __slots__ = ()
 

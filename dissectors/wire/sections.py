@@ -153,7 +153,10 @@ class PlainSections:
 
 
 class SymbolicSections:
-    """Reads symbolic values of the messages that have the shape of one, which may stand beside another in it."""
+    """Implements Sections with symbolic values.
+
+    The template's data can be two messages one after the other: `begin` and `end` are one of them.
+    """
 
     def __init__(self, builder: TemplateBuilder, begin: int, end: int) -> None:
         self.data, self.begin, self.end = builder.data, begin, end
@@ -246,9 +249,9 @@ def symbolic(
     context: Context,
     request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
-    """What Dissector.template gives: `read` reads a message, and `body` makes a Body of its values.
+    """Makes the result of Dissector.template: `read` reads a message, and `body` makes a Body of its values.
 
-    None for a message that stands for itself, as one does that there is a finding about.
+    None for a message that fits no template, for example one with a finding.
     """
     builder = TemplateBuilder(message if request is None else message + request[0])
     try:

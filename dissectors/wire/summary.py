@@ -64,7 +64,7 @@ def _no_labels(enum: str) -> Label | None:
 
 @make_slotted(eq=False)
 class Summaries:
-    """What the phrases of one protocol may name.
+    """The names that the phrases of a protocol can use.
 
     labels: the label function of an enum, by its name. error_name: of an error code. formatters: the protocol's own.
     numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
@@ -409,7 +409,7 @@ def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
 
 
 def has_items(value: Any) -> bool:
-    """Whether a value is a list with something in it; one that is read later has (holes.Nested)."""
+    """Returns whether a value is a list with items. A NestedValue always has some."""
     return type(value) is NestedValue or (isinstance(value, list) and bool(value))
 
 

@@ -53,7 +53,7 @@ def transaction(value: int) -> str | None:
 
 
 def owner(value: int) -> str | None:
-    """What an ephemeralOwner says: the session that owns the node, a container, or one with a time to live.
+    """Formats an ephemeralOwner: the session that owns the node, a container, or a node with a time to live.
 
     Facts (EphemeralType). The highest byte is the number of the server that made the session; 255 is kept for nodes
     with a time to live, 5 bytes behind two zero ones. 3.5.3 set only the highest bit for them, as for containers, which

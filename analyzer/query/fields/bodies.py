@@ -165,7 +165,7 @@ class BodyFieldReader:
         return _Plan(dissector, context, defects.make_projection(dissector, context, every), get, whole, walk)
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
-        """Returns which rows can have a value of a field, as far as the index tells."""
+        """Returns the rows that can have a value of a field, judging by the index alone."""
         origin = field.origin
         if isinstance(origin, RowKey):
             return np.ones(len(rows), bool)

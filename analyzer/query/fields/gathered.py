@@ -47,7 +47,7 @@ class FieldCollector:
 
 
 class FieldCache:
-    """Values that have been read, and of which rows."""
+    """Caches values of fields, with the rows that they belong to."""
 
     def __init__(self, fields: int) -> None:
         self._rows: Ints = np.zeros(0, np.int64)

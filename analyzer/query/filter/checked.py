@@ -37,7 +37,7 @@ from dissectors.slotted import make_slotted, replace
 
 @make_slotted
 class ValueStep:
-    """What is done to a row's values before they are compared: a function, or parts of each."""
+    """A step on a row's values before the comparison: a function, or a slice of each value."""
 
     function: str | None
     cuts: tuple[SliceRange, ...] = ()

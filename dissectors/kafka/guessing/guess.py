@@ -150,7 +150,7 @@ def root() -> Node:
 
 
 def layout(key: int, version: int) -> Pieces:
-    """What an answer has behind its correlation id, header included, by what it means on the wire."""
+    """Returns the pieces of an answer after its correlation id, the rest of the header included."""
     head = (_HEADER_TAGS,) if header_version(key, version, True) else ()
     return (*head, *pieces(_plan(key, version)))
 

@@ -48,7 +48,7 @@ LIST, OPTIONAL, TAGS = "list", "optional", "tags"
 
 
 def pieces(plan: Plan) -> Pieces:
-    """What a plan reads, by what it means."""
+    """Returns the pieces of a plan: the kinds of values in their order on the wire."""
     return _pieces(plan.steps)
 
 

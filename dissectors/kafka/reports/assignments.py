@@ -81,7 +81,7 @@ def list_subscribed_topics(protocols: object) -> frozenset[str]:
 
 
 class AssignmentChange(NamedTuple):
-    """What differs between two assignments: what members gain and lose, moved partitions, and needless moves.
+    """The difference between two assignments: what members gain and lose, moved partitions, and needless moves.
 
     A partition has moved if its last owner is still a member, and it has another owner now. Moves are needless as far
     as owners lose more partitions to other members than the new numbers of partitions ask for.

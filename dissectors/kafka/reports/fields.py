@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.correlator import Handler, Merge, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.message import Path, Role
@@ -28,11 +28,14 @@ def api_keys() -> Mapping[str, int]:
 
 
 def subscribe_to(
-    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path, merge: Merge | None = None
 ) -> dict[MessageKind, Subscription]:
-    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads."""
+    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads.
+
+    merge: how it takes alike messages at once.
+    """
     kinds = [(KAFKA, api_keys()[name], role) for name in names.split() for role in roles]
-    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths), merge)
 
 
 def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None:
@@ -42,7 +45,7 @@ def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None
 
 
 def list_errors(value: object) -> Iterator[str]:
-    """The names of all errors in an answer, at whatever depth."""
+    """Lists the names of all errors in an answer, at every depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in ("errorCode", "partitionErrorCode"):

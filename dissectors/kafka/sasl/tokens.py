@@ -43,7 +43,7 @@ def plain_token(data: bytes) -> Token | None:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether bytes of which nothing is known look like one: both names are words."""
+    """Returns whether unknown bytes look like a PLAIN token: both names are words."""
     names = data.split(b"\0")[:2]
     if data.count(b"\0") != 2 or not names[1]:
         return False

@@ -197,7 +197,7 @@ class SendReceipts(PulsarCheck):
             self.find("back" if back else "duplicate", who=known.name, sequence=sequence, before=before)
 
     def receive_close(self, event: MessageEvent) -> None:
-        """CLOSE_PRODUCER: the broker closes one over its SENDs, perhaps."""
+        """Notes a CLOSE_PRODUCER of the broker, which may close it while SENDs wait for receipts."""
         known = self.find_producer(event)
         if event.context.role is Role.PUSH:
             if known.pending:

@@ -49,7 +49,7 @@ class ConsumerPermits:
             self.now = 0
 
     def grant(self, permits: int, time: int) -> None:
-        """FLOW: as many more. A broker refuses a FLOW of none."""
+        """Adds the permits of a FLOW. A broker refuses a FLOW without permits."""
         if permits <= 0:
             return
         self.granted += permits

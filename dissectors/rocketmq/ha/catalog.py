@@ -30,7 +30,7 @@ class HACatalog(Catalog):
         )
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: frames of the replication port report no errors."""
         return ()
 
 

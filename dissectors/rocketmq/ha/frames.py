@@ -40,7 +40,10 @@ class HeadLayout(NamedTuple):
 
 
 class HAFrame(NamedTuple):
-    """A frame as its head tells of it. offset: in the log. data: bytes of log, epochs or an address behind the head."""
+    """A frame of the replication port, as described by its head. offset: in the log.
+
+    data: bytes of log, epochs or an address behind the head.
+    """
 
     form: HeadLayout
     offset: int
@@ -53,7 +56,7 @@ class HAFrame(NamedTuple):
 
     @property
     def is_transfer(self) -> bool:
-        """Whether the frame tells the master's position in its log."""
+        """Whether the frame has the master's position in its log."""
         return self.form.operation in (TRANSFER, HEARTBEAT)
 
 

@@ -64,7 +64,7 @@ def spell_utf8(text: str) -> SpelledText:
 
 
 def spell_json(raw: bytes, text: str) -> SpelledText | None:
-    """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
+    """Maps each character of a JSON text to its bytes in the token `raw`, quotes included. None if they differ."""
     end = raw.rfind(raw[:1])
     sizes = [found.end() - found.start() for found in _ESCAPES.finditer(raw, 1, max(end, 1))]
     if len(sizes) != len(text) or sum(sizes) != end - 1:

@@ -134,7 +134,7 @@ def parse_handle(value: str | None) -> ReceiptHandle | None:
 
 
 class AckReceipt(NamedTuple):
-    """What an acknowledgement names: a message in a group's queue. time: of the pop, as handles have it."""
+    """The message that an acknowledgement names: its place in a group's queue. time: of the pop, as handles have it."""
 
     group: str | None
     topic: str | None

@@ -49,7 +49,9 @@ GroupReader = tuple[str | None, str | None]
 
 @make_slotted(frozen=False, eq=False)
 class TrackedMessage(OpenRow):
-    """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
+    """A message that is followed from its producer to its consumers.
+
+    key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
 
     stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
     stored or refused, and how (status). attempts: how often it was sent. due: when it shall be delivered, ns since
@@ -221,7 +223,10 @@ class MessageTracker:
 
 @make_slotted
 class ReceivedMessage:
-    """topic, queue, offset: where the group finds it; properties: of the message; count: reconsumeTimes."""
+    """A message in an answer.
+
+    topic, queue, offset: where the group finds it; properties: of the message; count: reconsumeTimes.
+    """
 
     topic: str | None
     queue: int

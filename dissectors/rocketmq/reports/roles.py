@@ -63,7 +63,7 @@ _PARTS: Mapping[str, str] = {
 
 @make_slotted(frozen=False, eq=False)
 class RoleRow(OngoingRow):
-    """parts: what is known of its part, each with the operation by which."""
+    """A server or client and its roles. parts: the roles, each with the operation that shows it."""
 
     address: str = column("text", "address and port; of clients without a heartbeat the host", "")
     part: str | None = column(

@@ -30,7 +30,7 @@ class Shelf(Guide):
         return tuple(self._pages())
 
     def versions(self, name: str) -> Sequence[int]:
-        """None: such protocols do not number the versions of a message."""
+        """Returns nothing: messages of such protocols have no versions."""
         return ()
 
     def page(self, name: str, version: int | None) -> Page:

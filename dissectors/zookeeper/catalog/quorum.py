@@ -31,7 +31,7 @@ class QuorumCatalog(Catalog):
         return _field_aliases()
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: quorum packets report no errors."""
         return ()
 
 
@@ -44,7 +44,7 @@ class ElectionCatalog(Catalog):
         return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: election messages report no errors."""
         return ()
 
 

@@ -47,9 +47,9 @@ _Call = tuple[str, int]
 
 @make_slotted(frozen=False, eq=False)
 class Request:
-    """What a client, or a follower for it, operations: rows and times; `reply` once it was answered.
+    """A request of a client, or of a follower for it: rows and times; `reply` once it was answered.
 
-    operation, path: what it was; the transaction of one that failed does not tell.
+    operation, path: of the request, because the transaction of a failed one does not have them.
     """
 
     operation: str | None = None
@@ -165,7 +165,7 @@ class Commits(Report[Transaction]):
         return self.ends(stream)[0] if sid is None else str(sid)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Notes what a client asks. The xid of a connect is 0; its answer tells the session."""
+        """Notes a client's request. The xid of a connect is 0; its answer has the session."""
         if event.context.code is None and event.operation != CONNECT:
             return
         if event.client_name is not None:
@@ -204,7 +204,7 @@ class Commits(Report[Transaction]):
         request.path = path_of(inside(packet.get("request")))
 
     def find_transaction(self, event: MessageEvent, *, begins: bool) -> Transaction | None:
-        """The transaction of a packet. begins: whether one of which nothing is known may begin with it."""
+        """Finds the transaction of a packet. begins: whether an unknown transaction may begin with this packet."""
         zxid = event.values.get("zxid")
         if not isinstance(zxid, int):
             return None

@@ -53,12 +53,12 @@ def on_quorum(names: str, handle: Handler, *paths: str) -> dict[MessageKind, Sub
 
 
 def session_of(event: MessageEvent) -> str:
-    """The session of a message; where nobody told which it is, its connection stands for it."""
+    """Returns the session of a message; its connection if the session is unknown."""
     return event.client_name or f"stream {event.stream}"
 
 
 class Write(NamedTuple):
-    """What becomes of a node: it is created, deleted or set."""
+    """A change of a node: it is created, deleted or set."""
 
     verb: str
     path: str

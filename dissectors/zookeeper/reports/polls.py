@@ -24,7 +24,7 @@ LOOKING, FOLLOWING, LEADING = 0, 1, 2
 
 
 class Vote(NamedTuple):
-    """What one notification says: `state`, the vote, and the sender's round. leader: None for nobody."""
+    """The vote in a notification: the sender's `state`, vote and round. leader: None for nobody."""
 
     state: int
     leader: int | None
