@@ -260,7 +260,7 @@ class Dissector(ABC):
         return 0 if from_client is True and header.role is Role.RESPONSE else WEAK + 5
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether a message can begin with these bytes: used to find the way back behind a gap.
+        """Returns whether a message can begin with these bytes: used to find the way back behind a gap.
 
         prefix: one message's bytes, PREFIX at most, length prefix included. By default, whether probe says WEAK or
         more.

@@ -383,7 +383,9 @@ def subscribe(
 
 
 def for_request(handle: Callable[[Any, Any, MessageEvent], None], request_type: type = object) -> Handler:
-    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
+    """Returns a handler of answers.
+
+    `handle` gets what was kept of the request, too, and is called only if something was.
 
     request_type: the class of it, where a correlator keeps different things of requests.
     """

@@ -41,7 +41,7 @@ class Framer(ABC):
 
     @abstractmethod
     def length(self, message: Window, ended: bool) -> int | None:
-        """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
+        """Returns the bytes of the message at the window's beginning, which may be more than have come. Never raises.
 
         0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
         tells, and this framer is asked no more. ended: no more bytes will come; a message that only the end of the

@@ -23,8 +23,8 @@ class Guide(ABC):
 
     @abstractmethod
     def versions(self, name: str) -> Sequence[int]:
-        """The versions of one of them; none where it has none, or is not known."""
+        """Returns the versions of one of them; none where it has none, or is not known."""
 
     @abstractmethod
     def page(self, name: str, version: int | None) -> Page:
-        """The page of a name, upper or lower case; KeyError with a sentence where there is none."""
+        """Returns the page of a name, upper or lower case; KeyError with a sentence where there is none."""

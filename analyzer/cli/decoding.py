@@ -54,7 +54,7 @@ _NEEDS_CLICK = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
 
 
 def read_input(arguments: tuple[str, ...]) -> bytes:
-    """The bytes that the arguments give: hex, @FILE or - for stdin."""
+    """Returns the bytes that the arguments give: hex, @FILE or - for stdin."""
     name = "the input"
     text = " ".join(arguments)
     if text == "-" or (len(arguments) == 1 and text.startswith("@")):

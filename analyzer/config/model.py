@@ -41,7 +41,7 @@ def protocol_colors() -> tuple[ColorRule, ...]:
 
 
 def list_built_in_colors() -> tuple[ColorRule, ...]:
-    """The rules that need no file."""
+    """Returns the rules that need no file."""
     return (*STATE_COLORS, *protocol_colors())
 
 

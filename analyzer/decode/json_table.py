@@ -41,7 +41,7 @@ class JsonTableWriter:
         self._unwritable_until = 0
 
     def format_table(self, table: RowTable) -> bytes:
-        """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
+        """Returns the JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
         columns, at = table.columns, table.start
         parts = []
         while at < table.stop:

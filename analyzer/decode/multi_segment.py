@@ -41,7 +41,7 @@ class MultiSegmentReader:
         return found
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at many places."""
+        """Returns the bytes at many places."""
         piece = np.minimum(np.searchsorted(self._ends, locations, "right"), len(self._ends) - 1)
         at = self._places[piece] + locations - self._begins[piece]
         across = locations + lengths > self._ends[piece]

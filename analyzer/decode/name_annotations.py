@@ -48,7 +48,7 @@ def make_annotation(kind: str, key: str, known: ResolvedName) -> NameAnnotation:
 
 
 def list_kinds(session: Analysis, row: int, tree: Tree) -> set[str]:
-    """The kinds of ids in a row's tree."""
+    """Returns the kinds of ids in a row's tree."""
     return {kind for kind, _, _ in _find_ids(session, row, tree)}
 
 

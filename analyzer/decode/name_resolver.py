@@ -145,7 +145,7 @@ def _row(known: ResolvedName) -> int:
 
 
 def read_request(session: Analysis, row: int) -> Values | None:
-    """The values of the request that a row answers; None where it answers none that is known."""
+    """Returns the values of the request that a row answers; None where it answers none that is known."""
     partner = read_cell(session, "partner", row)
     if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
         return None
@@ -153,7 +153,7 @@ def read_request(session: Analysis, row: int) -> Values | None:
 
 
 def read_values(session: Analysis, row: int) -> Values | None:
-    """The values of a row; None for raw bytes."""
+    """Returns the values of a row; None for raw bytes."""
     readable: Undecoded = read_undecoded(session, np.array([row]))[0]
     dissector: Dissector | None = readable[0]
     return None if dissector is None else defects.decode_values(dissector, readable[1], readable[2]).values

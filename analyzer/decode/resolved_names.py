@@ -41,7 +41,10 @@ class TopicNamer:
         self._last = 0
 
     def begin_rows(self, rows: Ints) -> bool:
-        """Rows are to be written next, in rising order; False where some of them tell a name that others use."""
+        """Announces the rows that are written next, in rising order.
+
+        Returns False if some of them bind a name that others use.
+        """
         if not self.streaming or not len(rows):
             return True
         self._last = int(rows[-1])

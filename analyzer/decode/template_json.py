@@ -23,7 +23,7 @@ class MarkingWriter(JsonWriter):
         self.nested = JsonWriter(limits, keeps=True)
 
     def format_nested_values(self, values: Sequence[Any]) -> list[bytes]:
-        """The texts of nested values of many messages."""
+        """Returns the texts of nested values of many messages."""
         return [self._format_nested_value(value) for value in values]
 
     def _format_nested_value(self, value: Any) -> bytes:

@@ -93,10 +93,10 @@ class ByteSource(Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """Rows of `width` bytes at many places."""
+        """Returns rows of `width` bytes at many places."""
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at many places."""
+        """Returns the bytes at many places."""
 
 
 class ConcatenatedMessages:
@@ -113,7 +113,7 @@ class ConcatenatedMessages:
         return found
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at n locations, of n lengths."""
+        """Returns the bytes at n locations, of n lengths."""
         ends = (locations + lengths).tolist()
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 

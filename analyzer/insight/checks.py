@@ -42,7 +42,7 @@ class CheckReading:
         self._begin, self._near = self._rows.start, list[Place]()
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
-        """The fields that checks look at in such a message; none where nobody gets it."""
+        """Returns the fields that checks look at in such a message; none where nobody gets it."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
         return wanting.paths or _SHOWN if wanting.handlers else ()
 

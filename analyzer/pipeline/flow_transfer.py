@@ -40,7 +40,7 @@ class PacketRegistry(Protocol):
     """Numbers the packets of a restored flow and places their bytes."""
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
-        """The flow of a connection that is new here. lower: its side a is the lower end."""
+        """Returns the flow of a connection that is new here. lower: its side a is the lower end."""
 
     def is_lower(self, flow: int) -> bool:
         """Returns whether side a of a flow is its lower end."""

@@ -211,7 +211,7 @@ def _list_candidates() -> Iterator[str]:
 
 
 def read_java_version(path: str) -> int | None:
-    """The major version of a Java; None if it does not run."""
+    """Returns the major version of a Java; None if it does not run."""
     try:
         done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

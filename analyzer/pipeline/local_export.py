@@ -32,7 +32,7 @@ PART_NAME = "part-00000"
 
 
 def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator[TableBatch]:
-    """The tables' rows of all captures, one capture after the other. Raises CaptureError."""
+    """Yields the tables' rows of all captures, one capture after the other. Raises CaptureError."""
     for _, group in groupby(files, key=lambda file: file.capture):
         inputs = list(group)
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])

@@ -213,7 +213,7 @@ class SpeedAverage:
 
 
 def format_progress(sums: ProgressCounts, speed: float) -> str:
-    """The text of the progress bar."""
+    """Returns the text of the progress bar."""
     if not sums.packets:
         return "starting"
     progress_text = f"{sums.packets:,} packets"

@@ -117,7 +117,7 @@ def build_tables(
     named: Collection[str] = TABLES,
     learn: LearnedFactory = DecoderMemory,
 ) -> Iterator[TableBatch]:
-    """The rows of an analysis that was read to its end, as those of the tables that are named.
+    """Yields the rows of an analysis that was read to its end, as those of the tables that are named.
 
     chosen: what is written of it; None: all. learn: gives what is known already of bodies.
     """

@@ -121,6 +121,6 @@ def _read_pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
 
 
 def decode_note(data: bytes) -> dict[str, Any]:
-    """The text and fields of a note that a task has written."""
+    """Returns the text and fields of a note that a task has written."""
     values: dict[str, Any] = json.loads(data)
     return values

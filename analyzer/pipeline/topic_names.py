@@ -84,5 +84,5 @@ def index_names(batches: Iterable[pa.RecordBatch]) -> TopicNames:
 
 
 def merge_names(one: TopicNames, other: TopicNames) -> TopicNames:
-    """The names of both; those of `one` count."""
+    """Returns the names of both; those of `one` count."""
     return {capture: {**other.get(capture, {}), **one.get(capture, {})} for capture in {**one, **other}}

@@ -55,7 +55,7 @@ def body_plan(key: int, version: int, response: bool) -> Plan | None:
 
 
 def plan_of(message: bytes, context: Context) -> Plan | None:
-    """The plan that reads this frame's body, or None when nothing can."""
+    """Returns the plan that reads this frame's body, or None when nothing can."""
     return reading_of(message, context).plan
 
 

@@ -139,7 +139,7 @@ def _read_wanted(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[
 
 
 def can_send(command: Command, from_client: bool) -> bool:
-    """Whether this side sends such commands."""
+    """Returns whether this side sends such commands."""
     return command.sender == "both" or (command.sender == CLIENT) is from_client
 
 

@@ -44,7 +44,7 @@ class HeaderBeginning(NamedTuple):
 
 
 def read_beginning(prefix: bytes) -> HeaderBeginning | None:
-    """The members of a header that is whole in these bytes, or begins there; None where there is none."""
+    """Returns the members of a header that is whole in these bytes, or begins there; None where there is none."""
     if len(prefix) < HEAD:
         return None
     _, mark = MARK.unpack_from(prefix)
@@ -228,7 +228,7 @@ def _is_from_server(found: HeaderBeginning) -> bool:
 
 
 def rate_side(prefix: bytes, from_client: bool | None) -> int:
-    """The evidence for bytes of one side, on the scale of Dissector.probe."""
+    """Returns the evidence for bytes of one side, on the scale of Dissector.probe."""
     score, from_server = rate_evidence(prefix)
     if from_client is None or from_server is None or from_server is not from_client:
         return score

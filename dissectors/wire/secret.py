@@ -12,7 +12,7 @@ class Secret:
     _content: bytes | str
 
     def reveal(self) -> bytes | str:
-        """The content itself, for the one flag that asks for it."""
+        """Returns the content itself, for the one flag that asks for it."""
         return self._content
 
     def __len__(self) -> int:

@@ -84,12 +84,12 @@ class Summaries:
     counts: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
-        """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
+        """Returns the function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
         says = [_join(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
         return says[0] if len(says) == 1 else _first(says)
 
     def sentence(self, text: str) -> Say:
-        """The function of a phrase in which parentheses are nothing but that."""
+        """Returns the function of a phrase in which parentheses are nothing but that."""
         return _join(self._parts(_WORDS.findall(text)))
 
     def _parts(self, tokens: Sequence[str]) -> list[str | Say]:

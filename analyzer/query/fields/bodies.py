@@ -55,7 +55,10 @@ class _Plan(NamedTuple):
 
 
 class BodyFieldReader:
-    """Reads the fields that need messages. Of field aliases and aliases what a message says itself."""
+    """Reads the fields that need decoded messages.
+
+    For field aliases it reads the values in the message itself, not those that come from other messages.
+    """
 
     def __init__(self, reader: RowReader, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session

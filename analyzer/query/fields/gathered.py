@@ -105,5 +105,5 @@ def pick_values(found: FieldValues, places: Ints) -> FieldValues:
 
 
 def make_list(values: Array | list[Any]) -> list[Any]:
-    """Values as Python has them."""
+    """Returns values as Python has them."""
     return values if isinstance(values, list) else values.tolist()

@@ -151,7 +151,10 @@ class RequestHistory:
 
 
 class SessionReach(NamedTuple):
-    """For n rows, an index into `lists` of what each request reads; 0, the empty list, without a session."""
+    """The lists that n requests read because of their sessions.
+
+    Each row has an index into `lists`; 0, the empty list, without a session.
+    """
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]

@@ -81,7 +81,7 @@ _NUMERIC = frozenset({FieldKind.NUMBER, FieldKind.DURATION, FieldKind.TIME})
 
 
 def check_filter(node: Node, text: str) -> Checked:
-    """The tree with its names and literals read. Raises FilterError."""
+    """Resolves the names and literals of a parsed filter. Raises FilterError with the place of the first mistake."""
     if isinstance(node, Not):
         return Combination("not", (check_filter(node.part, text),))
     if isinstance(node, Junction):

@@ -130,7 +130,7 @@ class ControllerChanges(Check):
                     self.report(known, leader, epoch, event, resigned=self.resigned.get(cluster) == known.epoch)
 
     def list_leaders(self, event: MessageEvent) -> list[tuple[int, int]]:
-        """The leader and the epoch that a message names."""
+        """Returns the leader and the epoch that a message names."""
         topics = structs(event.values.get("topics"))
         partitions = (each for topic in topics for each in structs(topic.get("partitions")))
         return [(number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1)) for each in partitions]

@@ -160,7 +160,7 @@ def _plan(key: int, version: int) -> Plan:
 
 
 def candidates(message: bytes) -> list[Candidate]:
-    """The layouts that consume an answer exactly, the likeliest first."""
+    """Returns the layouts that consume an answer exactly, the likeliest first."""
     found: list[Candidate] = []
     descend(root(), Scales(message, count_values(len(message))), 0.0, BODY, found)
     return choose_believed(found, len(message))

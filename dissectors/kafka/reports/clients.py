@@ -227,7 +227,7 @@ class UpgradeReport(ClientReport):
 
     @classmethod
     def choose(cls, value: str) -> ReportType:
-        """The report for a release. Raises UnknownChoice for one that is not in the table."""
+        """Returns the report for a release. Raises UnknownChoice for one that is not in the table."""
         if value not in list_releases():
             raise UnknownChoice(f"Release {value} is unknown. Releases are {', '.join(list_releases())}.")
         return type(cls.__name__, (cls,), {"release": value})

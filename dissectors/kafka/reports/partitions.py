@@ -107,7 +107,7 @@ class PartitionReport(Report[PartitionRow]):
     key = ("topic", "partition")
 
     def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:
-        """The row of a partition; None where the topic is unknown."""
+        """Returns the row of a partition; None where the topic is unknown."""
         if not topic or partition < 0:
             return None
         key = topic, partition

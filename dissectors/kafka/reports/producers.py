@@ -391,7 +391,7 @@ class ProducerReport(Report[ProducerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has an error; nothing else in a message tells that a row mentions it."""
+        """Returns whether a message has an error: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod

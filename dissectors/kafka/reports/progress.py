@@ -291,7 +291,10 @@ class ProgressReport(Report[ProgressRow]):
         reader: Reader,
         last: int | None = None,
     ) -> ProgressRow | None:
-        """The row of a group, or of a client without one, and a partition. last: the last row of merged messages."""
+        """Returns the row of a group, or of a client without one, and a partition.
+
+        last: the last row of merged messages.
+        """
         if not topic:
             return None
         key = group, topic, partition, reader if group is None else None

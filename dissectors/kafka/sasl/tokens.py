@@ -27,7 +27,7 @@ PLAIN = "PLAIN"
 
 
 def plain_token(data: bytes) -> Token | None:
-    """The client's only token; None for what has not two NULs."""
+    """Returns the client's only token; None for what has not two NULs."""
     pieces = data.split(b"\0")
     if len(pieces) != 3:
         return None

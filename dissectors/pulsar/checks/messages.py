@@ -75,7 +75,7 @@ class MessageRedelivery(PulsarCheck):
         self.consumers[event.stream, number(event.values, "consumer_id")] = event.server, topic, subscription
 
     def find_subscription(self, event: MessageEvent) -> _SubscriptionKey:
-        """The subscription of a consumer."""
+        """Returns the subscription of a consumer."""
         consumer = number(event.values, "consumer_id")
         found = self.consumers.get((event.stream, consumer))
         return found or (event.server, "", f"of consumer {consumer} on {event.client}")

@@ -149,7 +149,7 @@ class StarvedConsumers(PulsarCheck):
         self.find(sentence, who=known.name, took=time - since, missed=counted)
 
     def has_others(self, known: _StarvingConsumer) -> bool:
-        """Whether another consumer of its subscription can be sent something."""
+        """Returns whether another consumer of its subscription can be sent something."""
         return any(
             each is not known
             and (each.topic, each.subscription) == (known.topic, known.subscription)

@@ -287,7 +287,7 @@ class DeliveryReport(Report[MessageDelivery]):
         return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)
 
     def is_echo(self, found: MessageDelivery, event: MessageEvent, again: int) -> bool:
-        """Whether a message that came before comes now on the other side of a proxy."""
+        """Returns whether a message that came before comes now on the other side of a proxy."""
         same = found.number == number(event.values, "consumer_id", -1) and again == found.counted
         if found.stream == event.stream or not same:
             return False

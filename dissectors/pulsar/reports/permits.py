@@ -84,7 +84,7 @@ class ConsumerPermits:
 
 
 def read_ack_set(ack_set: object) -> int | None:
-    """An ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
+    """Returns an ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
 
     Facts (MessageIdData, BatchMessageAcker). Words are int64 and the first holds the lowest bits.
     """

@@ -195,7 +195,7 @@ class MessageTracker:
         return self._known.values()
 
     def find(self, *names: MessageKey | None) -> TrackedMessage | None:
-        """The message of the first of these names that is known; of several of that name the latest."""
+        """Returns the message of the first of these names that is known; of several of that name the latest."""
         return next((self._at[name] for name in names if name is not None and name in self._at), None)
 
     def add(self, message: TrackedMessage, *names: MessageKey | None) -> None:
@@ -237,7 +237,7 @@ class ReceivedMessage:
 
 
 def iterate_messages(event: MessageEvent, group: str | None) -> Iterator[ReceivedMessage]:
-    """The messages of an answer; those of an inner batch one by one."""
+    """Yields the messages of an answer; those of an inner batch one by one."""
     for each in structs(struct(event.values, "body").get("messages")):
         properties, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
         at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")

@@ -163,7 +163,7 @@ class RoleReport(Report[RoleRow]):
         return party
 
     def find_client(self, address: str, event: MessageEvent) -> RoleRow:
-        """The client that sent a heartbeat."""
+        """Returns the client that sent a heartbeat."""
         body = struct(event.values, "body")
         client = text(body, "clientID")
         key = address if client is None else f"{host_of(address)} {client}"

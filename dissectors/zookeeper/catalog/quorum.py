@@ -27,7 +27,7 @@ class QuorumCatalog(Catalog):
         return _layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """The short names for paths, sessions and transactions."""
+        """Returns the short names for paths, sessions and transactions."""
         return _field_aliases()
 
     def errors(self) -> Collection[str]:
@@ -39,7 +39,7 @@ class ElectionCatalog(Catalog):
     """Notifications, and what comes before them."""
 
     def layouts(self) -> Sequence[Layout]:
-        """The layouts of packets, transactions and snapshots."""
+        """Returns the layouts of packets, transactions and snapshots."""
         initial = Layout(INITIAL, None, lambda: merge_members(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
         return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
 

@@ -301,13 +301,13 @@ _PARTS = {"forwarded": "a follower's request", "sent again": "a later copy"}
 
 
 def path_of(txn: Mapping[str, Any]) -> str | None:
-    """The node of a transaction; of a multi the first that has one."""
+    """Returns the node of a transaction; of a multi the first that has one."""
     paths = (each.get("path") for each in (txn, *(inside(each.get("data")) for each in structs(txn.get("txns")))))
     return next((path for path in paths if isinstance(path, str)), None)
 
 
 def find_requested_path(operation: str | None, values: Mapping[str, Any]) -> str | None:
-    """The node that a client asks to write; of a multi the first that has one, as of its transaction."""
+    """Returns the node that a client asks to write; of a multi the first that has one, as of its transaction."""
     operations = structs(values.get("operations")) if operation == "multi" else [values]
     return next((path for path in (each.get("path") for each in operations) if isinstance(path, str)), None)
 

@@ -96,7 +96,7 @@ def done(operation: str | None, requested: list[Write | None], values: Mapping[s
 
 
 def list_items(value: object) -> list[Any]:
-    """The items of an array; none of what is none."""
+    """Returns the items of an array; none of what is none."""
     return value if isinstance(value, list) else []
 
 

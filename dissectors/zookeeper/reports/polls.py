@@ -147,7 +147,7 @@ class Poll(OpenRow):
         return self.led_by is not None and str(self.led_by) not in self.lookers
 
     def is_over(self, time: int) -> bool:
-        """Whether nothing of what comes at a time belongs to it."""
+        """Returns whether nothing of what comes at a time belongs to it."""
         return time - self.looked > (QUIET if self.settled is not None else PATIENCE)
 
 
