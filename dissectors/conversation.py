@@ -31,7 +31,7 @@ class Conversation(ABC):
         """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
 
     def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
+        """Returns whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
 
         prefix: its first bytes, as `plausible` gets them. By default, and where no request waits, nobody knows: False.
         """
@@ -43,7 +43,7 @@ class Conversation(ABC):
         return False
 
     def handles(self) -> Iterable[int]:
-        """The handles that step() may still give back as a partner, in any order.
+        """Returns the handles that step() may still give back as a partner, in any order.
 
         By default it is not told, and then no later run of the pipeline can go on with the connection.
         """

@@ -6,12 +6,20 @@ gets them in the order of rows, hears when connections end, and emits what it fi
 BoundedTables, of which the oldest entry is evicted first, so a capture of any length is read in bounded memory. A
 request hands what its answer needs over by its row (await_answer, take_request). Bytes that are missing from a capture
 are counted by connection (`losses`): what happened between two Moments is known only where none are missing.
+
+Most messages of a capture say the same as thousands before them, and only counts, sizes and times differ. A correlator
+that adds these up may take alike messages together (Merge). What reads the capture finds the fields in columns, and
+decodes one of the messages (analyzer.insight.merging). The correlator sees the same as one by one, if its handlers of
+merged messages do not depend on each other's order: the messages that it gets one by one, and ends of connections, come
+in their places between them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from dissectors.message import Context, Path, Role
@@ -54,7 +62,8 @@ class MessageEvent(NamedTuple):
     connection. operation, correlation and client_name are its header's. partner: the row of the other half of its
     exchange, also of an answer that is still to come. size: the bytes of the message. losses: how often bytes of the
     connection were missing up to it. error: what it reports, as Body.error, where that is wanted (REPORTED).
-    more_answers: whether another answer to the same request comes behind this one.
+    more_answers: whether another answer to the same request comes behind this one. elapsed: of an answer, how long
+    after its request it came, in ns; None where the request was not read.
     """
 
     row: int
@@ -72,6 +81,7 @@ class MessageEvent(NamedTuple):
     losses: int = 0
     error: tuple[int, str] | None = None
     more_answers: bool = False
+    elapsed: int | None = None
     ends: Ends = lambda stream: ("", "")
     names: Names = lambda row, kind, key: None
 
@@ -184,8 +194,9 @@ class BoundedTable(Generic[_Key, _Value]):
 
 
 class WeighedTable(BoundedTable[_Key, _Value]):
-    """The same of values that hold many things, which do not become more while they are kept: `limit` is the bound of
-    all things together. A value counts as one at least; the latest is kept, however much it holds.
+    """A bounded table of values with a weight, such as lists: `limit` bounds the sum of the weights.
+
+    A value must not grow while it is in the table and weighs at least 1. The latest value stays, whatever its weight.
     """
 
     def __init__(self, weigh: Callable[[_Value], int], limit: int | None = None) -> None:
@@ -284,25 +295,97 @@ Handler = Callable[[Any, MessageEvent], None]
 """Gets the correlator and a message that it wants. Never raises: values may lack anything."""
 
 
+class Merge(NamedTuple):
+    """How a correlator takes alike messages of a kind at once.
+
+    handle: gets the correlator and the messages; does what the handler of one message does for each of them. None where
+    that is nothing. numbers: integers among its fields that differ from message to message. quiet: fields with the
+    number that they must have, or None where it is null: a message with another value there comes alone.
+    """
+
+    handle: Callable[[Any, MergedMessages], None] | None
+    numbers: frozenset[Path]
+    quiet: Mapping[Path, int | None]
+
+
+def merge_by(
+    handle: Callable[[Any, MergedMessages], None] | None,
+    *,
+    numbers: Iterable[Path] = (),
+    quiet: Mapping[Path, int | None] = MappingProxyType({}),
+) -> Merge:
+    """Makes a Merge."""
+    return Merge(handle, frozenset(numbers), quiet)
+
+
+class MergedMessages(ABC):
+    """Messages of one kind, connection and client, in their order, whose fields are the same but for some numbers.
+
+    Of answers, their requests were merged, too. first: the first of them, with the values of any. last_row: the row of
+    the last. count: how many. latest: the greatest of their times. request: of answers, the row of the first of their
+    requests. Numbers of a field come in the order of its places in a message; all messages have as many.
+    """
+
+    first: MessageEvent
+    last_row: int
+    count: int
+    latest: int
+    request: int | None
+
+    @abstractmethod
+    def list_numbers(self, path: Path) -> list[list[int]]:
+        """Returns the numbers of a field, a list with one of each message for each of its places."""
+
+    @abstractmethod
+    def sum_numbers(self, path: Path) -> list[int]:
+        """Returns the sums of these lists."""
+
+    @abstractmethod
+    def list_rows(self) -> list[int]:
+        """Returns the rows of the messages."""
+
+    @abstractmethod
+    def list_times(self) -> list[int]:
+        """Returns their times, ns since 1970."""
+
+    @abstractmethod
+    def list_partners(self) -> list[int]:
+        """Returns the rows of their partners; -1 for none."""
+
+    @abstractmethod
+    def list_elapsed(self) -> list[int]:
+        """Returns how long after its request each answer came, in ns; nothing where the requests were not read."""
+
+    @abstractmethod
+    def list_values(self) -> Iterator[Mapping[str, Any]]:
+        """Yields the values of each message; they are decoded one by one."""
+
+
 class Subscription(NamedTuple):
-    """A correlator's handler for a kind of messages. paths: the fields that it reads; others may be missing."""
+    """A correlator's handler for a kind of messages. paths: the fields that it reads; others may be missing.
+
+    merge: how it takes alike messages at once, if it does.
+    """
 
     paths: frozenset[Path]
     handle: Handler
+    merge: Merge | None = None
 
 
 Subscriptions = Mapping[MessageKind, Subscription]
 
 
 def subscribe(
-    kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = ()
+    kinds: Iterable[MessageKind], handle: Handler, paths: Iterable[Path] = (), merge: Merge | None = None
 ) -> dict[MessageKind, Subscription]:
     """Makes subscriptions with the same handler for several kinds of messages."""
-    return dict.fromkeys(kinds, Subscription(frozenset(paths), handle))
+    return dict.fromkeys(kinds, Subscription(frozenset(paths), handle, merge))
 
 
 def for_request(handle: Callable[[Any, Any, MessageEvent], None], request_type: type = object) -> Handler:
-    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
+    """Returns a handler of answers.
+
+    `handle` gets what was kept of the request, too, and is called only if something was.
 
     request_type: the class of it, where a correlator keeps different things of requests.
     """
@@ -325,7 +408,7 @@ def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
 
         return receive
 
-    return {kind: Subscription(paths, with_time(handle)) for kind, (paths, handle) in subscriptions.items()}
+    return {kind: Subscription(each.paths, with_time(each.handle)) for kind, each in subscriptions.items()}
 
 
 class Correlator(Generic[_Found]):
@@ -337,7 +420,11 @@ class Correlator(Generic[_Found]):
         """A new reading. emit: takes each thing that is found."""
         self.ends, self.emit = ends, emit
         self.requests: BoundedTable[int, Any] = BoundedTable()
-        """By row of a request what its answer needs."""
+        """By row of a request what its answer needs; of requests that were merged, by the row of the first."""
+        self._shares: dict[int | None, int] = {}
+        """By row of the first of merged requests how many answers are still to come."""
+        self.merged_with: dict[int | None, int] = {}
+        """By row of a request that was merged, and whose answer comes alone or late, the row of the first."""
         self._begin()
 
     def _begin(self) -> None:
@@ -350,6 +437,9 @@ class Correlator(Generic[_Found]):
     def end_connection(self, end: ConnectionEnd) -> None:
         """Handles the end of a connection: in a report after its last message, in a check after all messages."""
 
+    def settle(self) -> None:
+        """Concludes what merged messages have told, before one that comes alone, and before anybody reads it."""
+
     def await_answer(self, event: MessageEvent, request: object) -> None:
         """Keeps something of a request for its answer, if it has one."""
         if event.partner is not None:
@@ -357,4 +447,25 @@ class Correlator(Generic[_Found]):
 
     def take_request(self, event: MessageEvent) -> Any:
         """Returns what was noted for the request of an answer, or None. The last answer removes it."""
-        return self.requests.get(event.partner) if event.more_answers else self.requests.pop(event.partner)
+        row = self.merged_with.pop(event.partner, event.partner) if self.merged_with else event.partner
+        if row in self._shares:
+            return self._take(row, 1)
+        return self.requests.get(row) if event.more_answers else self.requests.pop(row)
+
+    def await_answers(self, merged: MergedMessages, request: object) -> None:
+        """Keeps something of merged requests for their answers, if they have some."""
+        if merged.first.partner is not None:
+            self.requests[merged.first.row] = request
+            self._shares[merged.first.row] = merged.count
+
+    def take_requests(self, merged: MergedMessages) -> Any:
+        """Returns what was noted for the requests of merged answers, or None."""
+        return self._take(merged.request, merged.count)
+
+    def _take(self, row: int | None, count: int) -> Any:
+        """What was kept under a row, for so many answers; removed with the last of them."""
+        left = self._shares.pop(row, count) - count
+        if left <= 0:
+            return self.requests.pop(row)
+        self._shares[row] = left
+        return self.requests.get(row)

@@ -56,7 +56,7 @@ def anything() -> None:
 
 @make_slotted(eq=False)
 class Payloads:
-    """What a protocol's messages carry for others.
+    """Declares which messages of a protocol carry data of applications, and extracts it.
 
     extract: of the values of a message, perhaps with names for ids, what it carries, in its order; never raises, for
     values may lack anything. carriers: the messages in which there may be records of logs; None where any may. A

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
+from dissectors.correlator import BoundedTable, Correlator, Ends, MergedMessages, MessageEvent
 from dissectors.finding import Finding
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted, metadata_of
@@ -86,13 +86,17 @@ class OpenRow:
         """Notes the time of a message; clocks of two interfaces may differ."""
         self.last = max(self.last, event.time)
 
+    def hear_all(self, merged: MergedMessages) -> None:
+        """Notes the times of merged messages."""
+        self.last = max(self.last, merged.latest)
+
     def note(self, word: str, event: MessageEvent) -> None:
         """Adds a message to the row, with the word for its part."""
         self.last = max(self.last, event.time)
         self.add(word, event.row)
 
     def add(self, word: str, row: int) -> None:
-        """Notes a message, of which only the row is known."""
+        """Adds the row of a message that the report does not have as an event."""
         if len(self.rows) < self.most_rows:
             self.rows.append((word, row))
 

@@ -45,7 +45,7 @@ def list_files(sources: Sources, cleanup: ExitStack) -> list[str]:
     found: list[str] = []
     for source in [sources] if single else sources:  # type: ignore[union-attr] # told by `single`
         if isinstance(source, str | PathLike):
-            found += _match_files(os.path.expanduser(os.fspath(source)))
+            found += match_files(os.path.expanduser(os.fspath(source)))
         else:
             found.append(_copy(source, cleanup))  # type: ignore[arg-type]
     if not found:
@@ -53,7 +53,8 @@ def list_files(sources: Sources, cleanup: ExitStack) -> list[str]:
     return found
 
 
-def _match_files(name: str) -> list[str]:
+def match_files(name: str) -> list[str]:
+    """Returns the files that a name or a pattern means. Raises CaptureError for a pattern without a file."""
     if os.path.lexists(name) or not glob.has_magic(name):
         return [name]
     found = sorted(glob.glob(name, recursive=True))

@@ -41,20 +41,22 @@ def _fewer(session: Session) -> Iterator[str]:
     if not located:
         return
     from analyzer.insight.diagnosis import LocatedFinding  # most captures have nothing to say
-    from analyzer.insight.kinds import group_findings
+    from analyzer.insight.problems import ProblemTable
 
-    groups = group_findings(session, (LocatedFinding(None, *each) for each in located), 0, 1)
-    for kind, group in list(groups.items())[:MOST]:
-        (first,) = group.examples
-        if group.count == 1:
+    table = ProblemTable(session, 1)
+    for each in located:
+        table.add(LocatedFinding(None, *each))
+    problems = table.sort_by_severity()
+    for problem in problems[:MOST]:
+        (first,) = problem.examples
+        if problem.count == 1:
             yield _format_note(first.finding, first.finding.text)
             continue
-        where = f" in {streams_to(session, len(group.streams), kind.port)}" if group.streams else ""
-        yield _format_note(
-            first.finding, f"{group.count:,} times{where}, first: {first.finding.text}", "; -v tells each"
-        )
-    if len(groups) > MOST:
-        yield f"{len(groups) - MOST:,} more kinds of findings: -v tells each"
+        where = f" in {streams_to(session, len(problem.streams), problem.port)}" if problem.streams else ""
+        text = f"{problem.count:,} times{where}, first: {first.finding.text}"
+        yield _format_note(first.finding, text, "; -v tells each")
+    if len(problems) > MOST:
+        yield f"{len(problems) - MOST:,} more kinds of findings: -v tells each"
 
 
 def _format_note(finding: Finding, text: str, more: str = "") -> str:

@@ -42,7 +42,7 @@ class CheckReading:
         self._begin, self._near = self._rows.start, list[Place]()
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
-        """The fields that checks look at in such a message; none where nobody gets it."""
+        """Returns the fields that checks look at in such a message; none where nobody gets it."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
         return wanting.paths or _SHOWN if wanting.handlers else ()
 
@@ -54,7 +54,7 @@ class CheckReading:
                 self._dispatch(dissector)
 
     def findings(self, about: About) -> list[Finding]:
-        """What the checks find at a row."""
+        """Returns the findings of the checks at a row."""
         dissector, context, row = about.dissector, about.context, about.row
         if dissector is None or about.seen is None:
             return []
@@ -66,9 +66,9 @@ class CheckReading:
         return self._take()
 
     def end_findings(self) -> Iterator[tuple[int, Finding]]:
-        """What the checks find at the ends of connections, each at the last row of its connection; behind all rows.
+        """Yields the findings at the ends of connections, each with the last row of its connection.
 
-        Then the same of those that are open when the capture ends.
+        Call it after all rows. Connections that are open when the capture ends come last.
         """
         for end in endings(self._session, self._rows) if self._dispatches else ():
             ending = self._events.end(end.ending, end.last)

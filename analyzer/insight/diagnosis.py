@@ -49,12 +49,16 @@ class LocatedFinding(NamedTuple):
     error: str | None = None
 
 
-def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
+def diagnose(
+    session: Analysis,
+    looked: Callable[[int], None] = lambda rows: None,
+    part_limits: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
+) -> Iterator[LocatedFinding]:
     """Yields all findings of a loaded session: those of rows in their order, then those of files and streams.
 
-    looked: told from time to time how many rows have been looked at.
+    looked: called now and then with the number of rows that were examined. part_limits: see diagnose_rows().
     """
-    yield from diagnose_rows(session, len(session.rows), looked)
+    yield from diagnose_rows(session, len(session.rows), looked, part_limits)
     yield from _diagnose_reports(session)
     yield from (LocatedFinding(None, *each) for each in session.located)
     for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):

@@ -21,13 +21,13 @@ from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.correlator import ConnectionEnd, Correlator, MessageEvent, MessageKind
 from dissectors.message import Path
-from dissectors.wire.fast_path import NULL
+from dissectors.wire.fast_path import NULL, NULL64
 
 CONNECTIONS = 4096
 """Connections whose ends are remembered as texts: rows of few come together."""
 
 Place = tuple[Any, ...]
-"""What the index knows of a row, of the columns below, and its losses."""
+"""What the index knows of a row, of the columns below, its losses, and how long it took as an answer."""
 
 _PLACE = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
 _FRAMED = ("stream", "side", "offset", "length")
@@ -49,7 +49,15 @@ class Events:
     def places(self, rows: Ints) -> Iterator[Place]:
         """Returns what the index has of some rows, for event()."""
         columns = (self._session.rows.column(name)[rows].tolist() for name in _PLACE)
-        return zip(*columns, self.losses[rows - self._rows.start].tolist(), strict=True)
+        lost, elapsed = self.losses[rows - self._rows.start], self.find_elapsed(rows)
+        return zip(*columns, lost.tolist(), elapsed.tolist(), strict=True)
+
+    def find_elapsed(self, rows: Ints) -> Ints:
+        """Returns how long after its request each row came, in ns; NULL64 of what is no answer to one that is read."""
+        table = self._session.rows
+        time, partner = table.column("time"), table.column("partner")[rows].astype(np.int64)
+        known = (table.column("role")[rows] == Role.RESPONSE) & (partner >= self._rows.start)
+        return np.where(known, time[rows] - time[np.where(known, partner, rows)], NULL64)
 
     def event(
         self,
@@ -61,13 +69,14 @@ class Events:
         error: tuple[int, str] | None,
     ) -> MessageEvent:
         """Returns the MessageEvent of a row, with the values that were read from its body."""
-        stream, time, side, operation, correlation, scope, client, partner, size, lost = place
+        stream, time, side, operation, correlation, scope, client, partner, size, lost, elapsed = place
         texts = self._session.engine.names.texts
         return MessageEvent(
             row, protocol, context, values, stream, time, side == FROM_CLIENT,
             None if operation == NULL else texts[operation], decode_null64(correlation, scope != NULL),
             None if client == NULL else texts[client], None if partner == NULL else partner, size, lost, error,
-            partner in self._answers and self._answers[partner] > row, self.ends, self._name,
+            partner in self._answers and self._answers[partner] > row, None if elapsed == NULL64 else elapsed,
+            self.ends, self._name,
         )  # fmt: skip
 
     def end(self, end: ConnectionEnd, last: int) -> ConnectionEnd:
@@ -105,16 +114,18 @@ class Dispatch(Generic[_Correlator]):
         self.correlators = correlators
         self._failed = failed
         self._silent: set[_Correlator] = set()
-        self._wanting: dict[MessageKind, Wanting[_Correlator]] = {}
+        self._unsettled: set[_Correlator] = set()
+        self._wanting: dict[tuple[MessageKind, int], Wanting[_Correlator]] = {}
 
-    def wanting(self, what: MessageKind) -> Wanting[_Correlator]:
-        """Returns the subscription to a kind of messages."""
-        found = self._wanting.get(what)
+    def wanting(self, what: MessageKind, without: int = 0) -> Wanting[_Correlator]:
+        """Returns the subscription to a kind of messages; of correlators whose bit is in `without` none."""
+        found = self._wanting.get((what, without))
         if found is None:
-            mine = [(each, each.on[what]) for each in self.correlators if what in each.on]
+            others = [each for number, each in enumerate(self.correlators) if not without >> number & 1]
+            mine = [(each, each.on[what]) for each in others if what in each.on]
             paths = frozenset(path for _, subscription in mine for path in subscription.paths)
             found = Wanting([(each, MethodType(subscription.handle, each)) for each, subscription in mine], paths)
-            self._wanting[what] = found
+            self._wanting[what, without] = found
         return found
 
     def receive(self, wanting: Wanting[_Correlator], event: MessageEvent) -> None:
@@ -123,15 +134,36 @@ class Dispatch(Generic[_Correlator]):
             if self._silent and correlator in self._silent:
                 continue
             try:
+                if self._unsettled:
+                    self._settle(correlator)
                 handle(event)
             except Exception as error:  # a dissector's defect must not cost the others
                 self._fail(correlator, error)
+
+    def deliver(self, correlator: _Correlator, handle: Callable[[], object]) -> None:
+        """Passes merged messages to a correlator."""
+        if correlator not in self._silent:
+            self._unsettled.add(correlator)
+            try:
+                handle()
+            except Exception as error:  # the same
+                self._fail(correlator, error)
+
+    def _settle(self, correlator: _Correlator) -> None:
+        if correlator in self._unsettled:
+            self._unsettled.discard(correlator)
+            correlator.settle()
+
+    def settle(self) -> None:
+        """Lets all correlators conclude what merged messages have told."""
+        self.call(lambda correlator: None)
 
     def call(self, ask: Callable[[_Correlator], object]) -> None:
         """Calls a method of all correlators."""
         for correlator in self.correlators:
             if correlator not in self._silent:
                 try:
+                    self._settle(correlator)
                     ask(correlator)
                 except Exception as error:  # the same
                     self._fail(correlator, error)

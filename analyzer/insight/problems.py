@@ -92,7 +92,7 @@ class Problem:
 
     @property
     def label(self) -> str:
-        """What a problem is called: the error that answers report, or the code of its findings."""
+        """The name of a problem: the error that answers report, or the code of its findings."""
         return self.error if self.code == ERROR_ANSWER else self.code
 
     @property
@@ -149,16 +149,20 @@ class ProblemTable:
         if finding.code == ERROR_ANSWER and found.row is not None:
             problem.operations[self._name_operation(found.row)] += 1
 
+    def sort_by_severity(self) -> list[Problem]:
+        """Returns the problems without their texts, in the order of list_problems()."""
+        return sort_problems(self._found.values())
+
     def list_problems(self) -> list[Problem]:
         """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
         for problem in self._found.values():
             problem.rows = array("q", sorted(problem.rows))
             self.name(problem)
             problem.text, problem.advice = self._explain(problem)
-        return sort_problems(self._found.values())
+        return self.sort_by_severity()
 
     def name(self, problem: Problem) -> None:
-        """Sets whom a problem concerns by its messages, and what, where its check has not said it."""
+        """Sets the clients and subjects of a problem from its messages, unless its check has set them."""
         self._names.add_names(problem)
 
     def _explain(self, problem: Problem) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.insight.delay_report import DelayReport, explain_delay, list_delays
 from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
+from analyzer.insight.merging import Delivery, KindPlan, Merger, plan_kind
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
@@ -114,7 +115,7 @@ class ReportTable:
 class ReportReading:
     """Reads rows once and fills some reports. rows: from the first to the last one to read.
 
-    problems: findings about reports that failed; what these would have said is missing.
+    problems: findings about reports that failed, whose rows are missing.
     """
 
     def __init__(self, session: Analysis, reports: Sequence[ReportType], rows: range | None = None) -> None:
@@ -123,7 +124,8 @@ class ReportReading:
         self._rows = every if rows is None else range(max(rows.start, every.start), min(rows.stop, every.stop))
         self.tables = [ReportTable(report) for report in reports]
         self.problems: list[Finding] = []
-        self._plans: dict[tuple[int, ...], _Plan | None] = {}
+        self._plans: dict[tuple[tuple[int, ...], int], _Plan | None] = {}
+        self._kinds: dict[tuple[int, ...], KindPlan | None] = {}
         self._events = Events(session, self._rows)
         self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
 
@@ -142,15 +144,18 @@ class ReportReading:
     def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
         """Reads all rows. looked: called from time to time with the number of the row reached."""
         dispatch = self._dispatch
-        ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
+        ended = endings(self._session, self._rows) if dispatch.correlators else []
+        merger = Merger(self._session, self._events, dispatch.correlators, [end.at for end in ended], self._read_events)
+        ends = iter(ended)
         end = next(ends, None)
         for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
             part = np.arange(first, min(first + FRAGMENT, self._rows.stop))
-            for plan, event in self._select_rows(part):
-                while end is not None and end.at <= event.row:
+            for row, deliver in self._select_rows(part, merger):
+                while end is not None and end.at <= row:
                     self._end(end)
                     end = next(ends, None)
-                dispatch.receive(plan.wanting, event)
+                deliver()
+            dispatch.settle()
             looked(int(part[-1]) + 1)
         while end is not None:
             self._end(end)
@@ -170,38 +175,85 @@ class ReportReading:
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
-    def _select_rows(self, part: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
-        """The rows that are wanted, with who wants them."""
-        table, session, event = self._session.rows, self._session, self._events.event
+    def _select_rows(self, part: Ints, merger: Merger) -> Iterator[tuple[int, Callable[[], None]]]:
+        """What reports get of consecutive rows, in the order of rows, each with what passes it on."""
+        table, session, dispatch = self._session.rows, self._session, self._dispatch
         tables, keys = make_group_keys([table.column(name)[part] for name in _KIND])
-        plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
+        kinds = list(zip(*(each.tolist() for each in tables), strict=True))
+        taken, deliveries = merger.merge(part, keys, [self._find_kind(kind) for kind in kinds])
+        (numbers, without), selections = make_group_keys([keys, taken])
+        chosen = zip(numbers.tolist(), without.tolist(), strict=True)
+        plans = [self._plan(kinds[number], bits) for number, bits in chosen]
         wanted = np.array([plan is not None for plan in plans], bool)
-        for rows in split_rows(session, part[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
-            mine = [plans[key] for key in keys[rows - part[0]].tolist()]
+        merged = iter(deliveries)
+        delivery = next(merged, None)
+        for rows in split_rows(session, part[wanted[selections]], FRAGMENT, TOGETHER_BYTES):
+            mine = [plans[key] for key in selections[rows - part[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(read_messages(session, rows[read]))
             for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
                 assert plan is not None
+                while delivery is not None and delivery.row < row:
+                    yield delivery.row, partial(self._deliver, delivery)
+                    delivery = next(merged, None)
                 values, error = plan.read_message(next(messages)) if plan.reads else _UNREAD
-                yield plan, event(row, place, plan.dissector.name, plan.context, values, error)
+                event = self._events.event(row, place, plan.dissector.name, plan.context, values, error)
+                yield row, partial(dispatch.receive, plan.wanting, event)
+        while delivery is not None:
+            yield delivery.row, partial(self._deliver, delivery)
+            delivery = next(merged, None)
 
-    def _plan(self, kind: tuple[int, ...]) -> _Plan | None:
-        if kind not in self._plans:
-            self._plans[kind] = self._make_plan(*kind)
-        return self._plans[kind]
+    def _deliver(self, delivery: Delivery) -> None:
+        correlator = self._dispatch.correlators[delivery.correlator]
+        self._dispatch.deliver(correlator, partial(delivery.handle, correlator, delivery.merged))
 
-    def _make_plan(self, protocol: int, role: int, code: int, version: int, extra: int) -> _Plan | None:
+    def _find_kind(self, kind: tuple[int, ...]) -> KindPlan | None:
+        if kind not in self._kinds:
+            protocol, *rest = kind
+            dissector = self._session.engine.dissector(protocol)
+            self._kinds[kind] = (
+                None
+                if dissector is None
+                else plan_kind(dissector, make_context(self._session, *rest), self._dispatch.correlators)
+            )
+        return self._kinds[kind]
+
+    def _read_events(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
+        """The events of rows, with the values of others that are alike, or without any."""
+        table, found = self._session.rows, []
+        kinds = zip(*(table.column(name)[rows].tolist() for name in _KIND), strict=True)
+        each, which = np.unique(rows if alike is None else alike, return_inverse=True)
+        messages = [b""] * len(rows) if alike is None else read_messages(self._session, each)
+        known: dict[int, tuple[dict[str, Any], tuple[int, str] | None]] = {}
+        for row, kind, place, number in zip(
+            rows.tolist(), kinds, self._events.places(rows), which.tolist(), strict=True
+        ):
+            plan = self._plan(kind, 0)
+            assert plan is not None
+            if number not in known:
+                known[number] = _UNREAD if alike is None else plan.read_message(messages[number])
+            found.append(self._events.event(row, place, plan.dissector.name, plan.context, *known[number]))
+        return found
+
+    def _plan(self, kind: tuple[int, ...], without: int) -> _Plan | None:
+        if (kind, without) not in self._plans:
+            self._plans[kind, without] = self._make_plan(*kind, without=without)
+        return self._plans[kind, without]
+
+    def _make_plan(
+        self, protocol: int, role: int, code: int, version: int, extra: int, *, without: int
+    ) -> _Plan | None:
         dissector = self._session.engine.dissector(protocol)
         if dissector is None:
             return None
         context = make_context(self._session, role, code, version, extra)
-        wanting = self._dispatch.wanting((dissector.name, context.code, context.role))
+        wanting = self._dispatch.wanting((dissector.name, context.code, context.role), without)
         pick = defects.make_projection(dissector, context, wanting.paths) if wanting.paths else None
         return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
 
 
 class ReportPart(NamedTuple):
-    """What a row of a report says about one of its messages."""
+    """A sentence of a report's row about one of its messages."""
 
     name: str
     report: ReportType

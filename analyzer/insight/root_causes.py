@@ -33,7 +33,7 @@ GENERAL = (
 """What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
 
 
-_MOST_EXAMPLES = 16
+MOST_EXAMPLES = 16
 """Findings of a problem that are kept until effects are folded: those that remain must tell of what remains."""
 
 
@@ -42,17 +42,23 @@ def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: 
 
     examples: findings that read differently, of which a problem keeps so many.
     """
-    table = ProblemTable(session, max(examples, _MOST_EXAMPLES))
+    table = ProblemTable(session, max(examples, MOST_EXAMPLES))
     for each in found:
         table.add(each)
+    problems = settle_problems(session, table)
+    for problem in problems:
+        problem.examples = problem.examples[:examples]
+    return problems
+
+
+def settle_problems(session: Analysis, table: ProblemTable) -> list[Problem]:
+    """Returns the problems of a table to which no more findings come, with those that others explain folded."""
     every = table.list_problems()
     counts = [each.count for each in every]
     problems = fold_effects(session, every)
     for problem, count in zip(every, counts, strict=True):
         if problem.count != count and problem.rows:
             table.name(problem)
-    for problem in problems:
-        problem.examples = problem.examples[:examples]
     return problems
 
 

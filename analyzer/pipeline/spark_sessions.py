@@ -74,13 +74,15 @@ PREFIX = "wireanalyze-spark-"
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit has started this process, and Java."""
+    """Returns whether spark-submit has started this process, and Java."""
     return SUBMITTED in os.environ
 
 
 @contextmanager
 def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of our own, which ends with the block. What Spark says goes to a log, which is kept if Spark fails.
+    """Yields a session of our own, which ends with the block.
+
+    What Spark says goes to a log, which is kept if Spark fails.
 
     Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
     """

@@ -33,6 +33,7 @@ class Extra(NamedTuple):
 EXTRAS: Mapping[str, Extra] = {
     "pytest": Extra(("pytest",), "2 MB to download, 7 MB installed"),
     "tls": Extra(("cryptography",), "5 MB to download, 16 MB installed"),
+    "mcp": Extra(("mcp",), "10 MB to download, 27 MB installed"),
     "parquet": Extra(("pyarrow",), "55 MB to download, 170 MB installed"),
     "pandas": Extra(("pandas", "pyarrow"), "66 MB to download, 240 MB installed"),
     "duckdb": Extra(("duckdb", "pyarrow"), "77 MB to download, 230 MB installed"),

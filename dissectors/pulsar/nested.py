@@ -118,7 +118,7 @@ TextFormatter = Callable[[Any, FindSibling], "str | None"]
 
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
-    """The text for a node among `nodes`; None where its value says all."""
+    """Returns the text for a node among `nodes`; None where its value says all."""
     if node.children and node.value is None:
         return _format_container(node)
     say = _TEXTS.get(node.spec.name)

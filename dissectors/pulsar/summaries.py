@@ -114,7 +114,7 @@ def _format_outcome(value: Any, _: str) -> str:
 
 
 def decode_schema_version(data: Any) -> int | None:
-    """The version of a schema, which its 8 bytes are; None for any other bytes."""
+    """Returns the version of a schema, which its 8 bytes are; None for any other bytes."""
     return int.from_bytes(bytes(data)) if isinstance(data, bytes) and len(data) == 8 else None
 
 
@@ -260,7 +260,7 @@ def _compile_phrase(text: str) -> Say:
 
 
 def list_request_fields(context: Context) -> frozenset[Path]:
-    """The fields of a request that the line of its answer is made of."""
+    """Returns the fields of a request that the line of its answer is made of."""
     return frozenset((name,) for name in _make_line_kind(context.role, context.code).request_fields)
 
 

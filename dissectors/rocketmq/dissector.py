@@ -70,7 +70,7 @@ class RocketMQ(Dissector):
         return read_header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The header's members, what its class makes of extFields, and the body."""
+        """Returns the header's members, what its class makes of extFields, and the body."""
         from dissectors.rocketmq.message import decode_values  # finding out who asked what needs no bodies
 
         return decode_values(message, context)

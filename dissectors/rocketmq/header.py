@@ -33,7 +33,7 @@ _WORD = 32
 
 
 class HeaderBeginning(NamedTuple):
-    """What a header says of itself, as far as it could be read; None for what could not."""
+    """The first fields of a header; None for those that could not be read."""
 
     code: int | None
     opaque: int | None
@@ -44,7 +44,7 @@ class HeaderBeginning(NamedTuple):
 
 
 def read_beginning(prefix: bytes) -> HeaderBeginning | None:
-    """The members of a header that is whole in these bytes, or begins there; None where there is none."""
+    """Returns the members of a header that is whole in these bytes, or begins there; None where there is none."""
     if len(prefix) < HEAD:
         return None
     _, mark = MARK.unpack_from(prefix)
@@ -228,7 +228,7 @@ def _is_from_server(found: HeaderBeginning) -> bool:
 
 
 def rate_side(prefix: bytes, from_client: bool | None) -> int:
-    """The evidence for bytes of one side, on the scale of Dissector.probe."""
+    """Returns the evidence for bytes of one side, on the scale of Dissector.probe."""
     score, from_server = rate_evidence(prefix)
     if from_client is None or from_server is None or from_server is not from_client:
         return score

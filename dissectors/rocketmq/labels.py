@@ -41,7 +41,7 @@ def find_codec(sys_flag: int) -> str | None:
 
 
 def format_command_flag(value: int) -> str:
-    """The bits of a command's flag in words."""
+    """Returns the bits of a command's flag in words."""
     return "response" if value & RESPONSE else "oneway" if value & ONEWAY else "request"
 
 

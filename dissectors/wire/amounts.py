@@ -42,7 +42,7 @@ def size_text(size: int) -> str:
 
 
 def length_text(value: Any) -> str:
-    """The size of bytes, a secret or a text, which may be a hole."""
+    """Formats the size of bytes, a secret or a text, which may be symbolic."""
     return make_text(size_text, length(value))
 
 

@@ -22,7 +22,10 @@ Find: TypeAlias = Callable[[Values], Iterable[Finding]]
 
 
 class ExpertInfo:
-    """What `find` says of the values that `when` holds of. sentence: whether it may be asked about symbolic values."""
+    """A row of a table of expert info: `find` makes the finding if the condition `when` holds.
+
+    sentence: whether it also works with symbolic values.
+    """
 
     __slots__ = ("_sentence", "_when", "find")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +198,34 @@ class Logs:
     explained: bool
 
 
+class Gathering(Protocol):
+    """Where bytes of messages are read."""
+
+    def gather(self, locations: Column, width: int, /) -> Column:
+        """Returns `width` bytes at each of n positions (uint8, n x width)."""
+
+
+class InnerColumns(NamedTuple):
+    """What is in n bytes fields: how many structures (counts, int64), and columns of all of these, field by field.
+
+    odd (bool): fields that hold anything else, of which nothing is in the columns.
+    """
+
+    counts: Column
+    odd: Column
+    columns: Mapping[str, Column]
+
+
+class InnerReader(NamedTuple):
+    """Reads structures in bytes fields: `read` gets a source, places and sizes (below zero: null).
+
+    ignored: names that stand in the values of such a structure, and that are in no column.
+    """
+
+    read: Callable[[Gathering, Column, Column], InnerColumns]
+    ignored: frozenset[str] = frozenset()
+
+
 def load_fast_path(dissector: Dissector) -> FastPath | None:
     """Loads the fast path of a protocol; None if it has none."""
     if dissector.fast_path is None:
@@ -218,14 +246,14 @@ class FastPath(ABC):
 
     @abstractmethod
     def headers(self, wire: Wire) -> HeaderColumns:
-        """The headers of many messages, as step() of a steady conversation reads them."""
+        """Returns the headers of many messages, as step() of a steady conversation reads them."""
 
     @abstractmethod
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """Reads one message that headers() could not decide; prefix: as Conversation.step gets it."""
 
     def lengths(self, wire: Wire) -> Column:
-        """How long messages are (int64), where only a framer says it: the same as a new one would say.
+        """Returns how long messages are (int64), where only a framer says it: the same as a new one would say.
 
         `available` bytes of each are at hand, WIDTH or more; it may go on behind them. 0: no message begins so, or one
         that leaves the framer something to remember. Negative: what is at hand is not enough.
@@ -233,11 +261,11 @@ class FastPath(ABC):
         raise NotImplementedError
 
     def steady(self, conversation: Conversation) -> bool:
-        """Whether from here on the conversation does what RULES say, until a row is `stepped`."""
+        """Returns whether from here on the conversation does what RULES say, until a row is `stepped`."""
         return True
 
     def may_answer(self, request: Column, answer: Column) -> Column | None:
-        """Which requests (codes) these responses (codes of their own, before they take over any) may answer.
+        """Returns which requests (codes) these responses (codes of their own, before they take over any) may answer.
 
         None where they all may. A connection where one may not is stepped.
         """
@@ -254,7 +282,7 @@ class FastPath(ABC):
         return None
 
     def reporting(self, context: Context) -> Reporting | None:
-        """Where messages of such a context report errors, for complete ones; None where only decoding tells.
+        """Returns where messages of such a context report errors, for complete ones; None where only decoding tells.
 
         Of those that never do the layout has no field with the enum.
         """
@@ -262,6 +290,10 @@ class FastPath(ABC):
 
     def logs(self, context: Context) -> Logs | None:
         """Returns where complete messages of a context have records; None if only decoding can tell."""
+        return None
+
+    def inner(self, leaf: Leaf) -> InnerReader | None:
+        """Returns what reads the structures in a bytes field, as projections do; None if only decoding can."""
         return None
 
     def laden(self, prefix: Column, length: Column) -> Column:

@@ -68,7 +68,7 @@ class ZooKeeper(Dissector):
         return ZooKeeperConversation()
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The record's fields by jute's names, and zxid and err of a reply."""
+        """Returns the record's fields by jute's names, and zxid and err of a reply."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:

@@ -19,6 +19,7 @@ class Telling:
         self.entries: list[ReportRow] = []
         self.report, self.sides = report(ends, self.entries.append), ends
         self.row, self.time, self.losses, self.size = 0, 0, 0, 100
+        self._times: dict[int | None, int] = {}
 
     def receive(
         self, protocol: str, context: Context, values: Mapping[str, Any], operation: str | None, *, stream: int = 1,
@@ -28,9 +29,12 @@ class Telling:
         """The next message, some ms behind the one before; its row."""
         row = self.row
         self.row, self.time = row + 1, self.time + after * MS
+        self._times[row] = self.time
+        asked = self._times.get(partner)
         event = MessageEvent(
             *(row, protocol, context, values, stream, self.time, from_client, operation, correlation, client, partner),
             *(self.size, self.losses, error),
+            elapsed=None if asked is None else self.time - asked,
             ends=self.sides,
         )
         if (protocol, context.code, context.role) in self.report.on:

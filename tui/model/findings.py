@@ -1,35 +1,35 @@
-"""Findings by kind as lines that unfold: how many there are of each kind, and the first ones.
+"""Problems as lines that unfold: what `doctor` tells of each, and the first messages that show it.
 
-Theory. A capture of a million messages may have a finding in each. So only the first findings of each kind are kept,
-and the others are counted. Findings come in portions, which are tallied where they are found and merged where they are
-shown. Kinds are in the order of `doctor`, which changes as findings come. A kind with few findings is unfolded until
+Theory. A capture of a million messages may have a finding in each. Findings that are about the same are one problem
+(analyzer.insight.problems), which keeps its first messages and counts the others. Problems are gathered where findings
+are found; what is shown are copies of what they tell by then. Their order is that of `doctor`, and changes as findings
+come. At the end, problems that others explain are lines beneath these. A problem with few messages is unfolded until
 the user folds it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
-from analyzer.insight.kinds import FindingKind, gravest_first, kind_of
+from analyzer.insight.diagnosis import ERROR_ANSWER
+from analyzer.insight.problems import Problem, as_sentence, join_names
 from analyzer.render.lines import Line
 from analyzer.session import Analysis
 from dissectors.field import Tree
-from dissectors.finding import CODES, Finding, Severity
+from dissectors.finding import Finding, Severity
 from tui.model.detail import ByteRange
 from tui.model.fold_list import FoldContents, FoldLine, FoldList
 from tui.model.leads import Lead, PlaceLead
 
-MOST_FINDINGS = 1000
-"""The findings of a kind that are listed."""
-
-KINDS, OTHERS = 500, "other errors"
-"""The number of kinds at most; further errors of answers are one kind of this name."""
+MOST_MESSAGES = 1000
+"""The messages of a problem that are listed."""
 
 FEW = 8
-"""A kind with at most so many findings is unfolded at first."""
+"""A problem with at most so many messages is unfolded at first."""
 
 LONGEST = 1000
 """The characters of a sentence at most."""
@@ -37,123 +37,119 @@ LONGEST = 1000
 CODE, NUMBER = 24, 9
 
 
-class FindingTally:
-    """The number of findings of each kind, and the first ones in the order in which they were found."""
+class ShownProblem(NamedTuple):
+    """What a problem tells by now.
 
-    def __init__(self) -> None:
-        self.counts: dict[FindingKind, int] = {}
-        self.examples: dict[FindingKind, list[LocatedFinding]] = {}
+    key: the problem, which stays the same as findings are added. details: sentences about it. rows: its first messages;
+    total: findings; texts: by row what is different there; finding: the first one.
+    """
 
-    def add(self, found: LocatedFinding) -> None:
-        """Counts a finding for its kind; the first MOST_FINDINGS are kept as examples."""
-        kind = self._register_kind(kind_of(found.finding))
-        self.counts[kind] += 1
-        examples_of_kind = self.examples[kind]
-        if len(examples_of_kind) < MOST_FINDINGS:
-            examples_of_kind.append(found)
+    key: Problem
+    severity: Severity
+    label: str
+    total: int
+    text: str
+    details: tuple[str, ...]
+    rows: tuple[int, ...]
+    texts: Mapping[int, str]
+    finding: Finding
 
-    def merge(self, later: FindingTally) -> None:
-        """Adds the counts of a later tally."""
-        for each, count in later.counts.items():
-            kind = self._register_kind(each)
-            self.counts[kind] += count
-            examples_of_kind = self.examples[kind]
-            examples_of_kind += later.examples[each][: MOST_FINDINGS - len(examples_of_kind)]
 
-    def _register_kind(self, kind: FindingKind) -> FindingKind:
-        if kind not in self.counts:
-            if kind.error and len(self.counts) >= KINDS:
-                kind = FindingKind(kind.severity, ERROR_ANSWER, OTHERS)
-            self.counts.setdefault(kind, 0)
-            self.examples.setdefault(kind, [])
-        return kind
-
-    def count_by_severity(self) -> dict[Severity, int]:
-        """Returns the number of findings of each severity, the gravest first, without zeros."""
-        counted = dict.fromkeys(sorted(Severity, reverse=True), 0)
-        for kind, count in self.counts.items():
-            counted[kind.severity] += count
-        return {severity: count for severity, count in counted.items() if count}
+def copy_problem(problem: Problem) -> ShownProblem:
+    """Returns what a problem tells by now."""
+    details = [f"Concerns {problem.concerned}."] if problem.concerned else []
+    if problem.effects:
+        effects = [f"{each.count:,} x {each.label}" if each.count > 1 else each.label for each in problem.effects]
+        details.append(f"It explains {join_names(effects)}.")
+    if problem.advice:
+        details.append(f"To do: {problem.advice}")
+    first, *others = problem.examples
+    sentences = {each.row: as_sentence(each.finding.text) for each in (first, *others) if each.row is not None}
+    differ = problem.code != ERROR_ANSWER
+    texts = {row: text for row, text in sentences.items() if differ and text != problem.text}
+    return ShownProblem(
+        problem, problem.severity, problem.label, problem.count, problem.text, tuple(details),
+        tuple(problem.rows[:MOST_MESSAGES]), texts, first.finding,
+    )  # fmt: skip
 
 
 class FindingPosition(NamedTuple):
-    """The kind that a line shows, and its offset beneath the kind's line."""
+    """The problem that a line shows, and its offset beneath the problem's line."""
 
-    kind: FindingKind
+    key: Problem
     offset: int
 
 
 class FindingList(FoldContents):
-    """The findings so far as FoldContents."""
+    """The problems so far as FoldContents."""
 
     def __init__(self, session: Analysis) -> None:
         super().__init__()
         self._session = session
-        self.tally = FindingTally()
-        self.kinds: list[FindingKind] = []
-        self._chosen: dict[FindingKind, bool] = {}
+        self.problems: Sequence[ShownProblem] = ()
+        self._chosen: dict[Problem, bool] = {}
 
-    def merge(self, later: FindingTally) -> None:
-        """Adds findings; the order of kinds may change."""
-        self.tally.merge(later)
-        self.kinds = gravest_first(self.tally.counts)
-        self.fold_list = FoldList(len(self.kinds))
-        for head, kind in enumerate(self.kinds):
-            if self._chosen.get(kind, self.tally.counts[kind] <= FEW):
-                self.fold_list.unfold(head, self._count_lines(kind))
+    def show(self, problems: Sequence[ShownProblem]) -> None:
+        """Shows what problems tell by now, in place of what they told before."""
+        self.problems = problems
+        self.fold_list = FoldList(len(problems))
+        for head, each in enumerate(problems):
+            if self._chosen.get(each.key, each.total <= FEW):
+                self.fold_list.unfold(head, _count_lines(each))
+
+    def count_by_severity(self) -> dict[Severity, int]:
+        """Returns the number of problems of each severity, the gravest first, without zeros."""
+        counted = Counter(each.severity for each in self.problems)
+        return {severity: counted[severity] for severity in sorted(Severity, reverse=True) if counted[severity]}
 
     def get_position(self, spot: FoldLine | None) -> FindingPosition | None:
-        """Returns the kind and offset of a line, which stay valid when findings are added."""
-        return None if spot is None else FindingPosition(self.kinds[spot.head], spot.offset)
+        """Returns the problem and offset of a line, which stay valid when findings are added."""
+        return None if spot is None else FindingPosition(self.problems[spot.head].key, spot.offset)
 
     def find_line(self, mark: FindingPosition | None) -> FoldLine | None:
-        """Returns the line of a position; the kind's own line if it was folded."""
+        """Returns the line of a position; the problem's own line if it was folded, None if another explains it now."""
         if mark is None:
             return None
-        head = self.kinds.index(mark.kind)
-        return FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
-
-    def get_finding(self, spot: FoldLine) -> LocatedFinding | None:
-        """Returns the finding of a line; None for a kind's own line, and for the line that counts the rest."""
-        examples_of_kind = self.tally.examples[self.kinds[spot.head]]
-        return examples_of_kind[spot.offset - 1] if 0 < spot.offset <= len(examples_of_kind) else None
+        head = next((place for place, each in enumerate(self.problems) if each.key is mark.key), None)
+        return None if head is None else FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
 
     def find_lead(self, spot: FoldLine) -> Lead | None:
-        """Returns the lead to the message of a finding, and to its place there."""
-        found = self.get_finding(spot)
-        return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
+        """Returns the lead to the message of a line, and to the place of the finding there."""
+        shown = self.problems[spot.head]
+        at = spot.offset - 1 - len(shown.details)
+        if not 0 <= at < len(shown.rows):
+            return None
+        return PlaceLead(shown.rows[at], partial(_find_place, shown.finding))
 
     def unfold(self, head: int) -> int:
-        """Unfolds the findings of a kind; returns the number of lines that were added."""
-        kind = self.kinds[head]
-        self._chosen[kind] = True
-        return self.fold_list.unfold(head, self._count_lines(kind))
+        """Unfolds a problem; returns the number of lines that were added."""
+        self._chosen[self.problems[head].key] = True
+        return self.fold_list.unfold(head, _count_lines(self.problems[head]))
 
     def fold(self, head: int) -> int:
-        """Folds the findings of a kind; returns the number of lines that were removed."""
-        self._chosen[self.kinds[head]] = False
+        """Folds a problem; returns the number of lines that were removed."""
+        self._chosen[self.problems[head].key] = False
         return self.fold_list.fold(head)
 
     def make_head(self, head: int) -> Line:
-        """Returns the line of a kind: severity, code, number and meaning."""
-        kind = self.kinds[head]
-        severity = kind.severity.name.lower()
-        description = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
-        style = "text" if kind.error else "dim"
-        count = f"{self.tally.counts[kind]:>{NUMBER},}"
-        return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, description))
+        """Returns the line of a problem: severity, code or error, number, and what happened."""
+        shown = self.problems[head]
+        severity = shown.severity.name.lower()
+        label = f"{severity:<8} {safe_text(shown.label, LONGEST):<{CODE}}"
+        count = f"{shown.total:>{NUMBER},}"
+        return ((severity, label), ("title", count), ("", "  "), ("text", safe_text(shown.text, LONGEST)))
 
     def make_child(self, head: int, at: int) -> Line:
-        """Returns the line of a finding."""
-        kind = self.kinds[head]
-        examples_of_kind = self.tally.examples[kind]
-        if at >= len(examples_of_kind):
-            more = self.tally.counts[kind] - len(examples_of_kind)
+        """Returns a line beneath a problem: a sentence about it, or one of its messages."""
+        shown = self.problems[head]
+        if at < len(shown.details):
+            return (("dim", f"{'':{NUMBER}}  {safe_text(shown.details[at], LONGEST)}"),)
+        place = at - len(shown.details)
+        if place >= len(shown.rows):
+            more = shown.total - len(shown.rows)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
-        row, finding, *_ = examples_of_kind[at]
-        text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
-        if row is None:
-            return (("place", f"{'':{NUMBER}}  "), ("", text))
+        row = shown.rows[place]
+        text = safe_text(shown.texts.get(row, ""), LONGEST)
         return (("place", f"{row + 1:>{NUMBER}}  "), *self._describe_row(row), ("", text))
 
     def _describe_row(self, row: int) -> Line:
@@ -161,15 +157,17 @@ class FindingList(FoldContents):
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 
-    def _count_lines(self, kind: FindingKind) -> int:
-        examples_of_kind = len(self.tally.examples[kind])
-        return examples_of_kind + (self.tally.counts[kind] > examples_of_kind)
+
+def _count_lines(shown: ShownProblem) -> int:
+    """Lines beneath a problem: details, messages, and one for those that are not listed."""
+    return len(shown.details) + len(shown.rows) + bool(shown.rows and shown.total > len(shown.rows))
 
 
 def _find_place(wanted: Finding, tree: Tree) -> ByteRange | None:
-    """Returns the place of a finding in a tree, or of an equal finding there."""
-    for each in (wanted, *tree.findings):
-        if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
+    """Returns the place of a finding in a tree, or of an equal finding there, or of one with its code."""
+    alike = sorted(tree.findings, key=lambda each: (each.code, each.text) != (wanted.code, wanted.text))
+    for each in (wanted, *alike):
+        if each.code == wanted.code and each.offset is not None:
             last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
             return ByteRange(each.source, min(each.offset, last), each.length or 0)
     return None

@@ -1,9 +1,9 @@
-"""The pages whose lines unfold: findings by kind, the conversation of a stream, and the packets of a message.
+"""The pages whose lines unfold: problems, the conversation of a stream, and the packets of a message.
 
-Theory. Findings of files and connections are known and come first. Findings of messages must be decoded, which takes
-seconds, so they come in portions, each shown at once. Enter on a finding selects its message and, if the finding has a
-place, the field there. The same sentence is searched in the message then: of equal messages, which are examined
-together, only one has been asked where its finding lies.
+Theory. Findings of messages must be decoded, which takes seconds, so problems are shown as far as they are known after
+each portion of messages. Those of connections and files come last, and then problems that explain others take these in.
+Enter on a message of a problem selects it and, if the finding has a place, the field there. The finding is searched in
+the message then: of equal messages, which are examined together, only one has been asked where its finding lies.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from analyzer.insight.diagnosis import LocatedFinding, diagnose_rows
+from analyzer.insight.diagnosis import diagnose, diagnose_rows
+from analyzer.insight.problems import ProblemTable
+from analyzer.insight.root_causes import MOST_EXAMPLES, settle_problems
 from analyzer.session import Session
 from dissectors.finding import Severity
-from tui.model.findings import FindingList, FindingTally
+from tui.model.findings import FindingList, ShownProblem, copy_problem
 from tui.model.row_sets import PageScope
 from tui.model.views import Cancellation, ViewWork
 from tui.screens.folding import FoldingPage
@@ -39,43 +41,44 @@ from tui.model.packets import PacketLines
 PART_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before their findings are shown."""
 
-ScanPortion = tuple[FindingTally, int]
-"""The findings since the last portion, and the number of rows that have been examined."""
+ScanPortion = tuple[Sequence[ShownProblem], int]
+"""What problems tell by now, and the number of rows that have been examined."""
 
 
 class FindingScan:
     """Examines all rows of a scope in a thread of its own.
 
-    post: gets new findings, and the number of examined rows.
+    post: gets what problems tell by now, and the number of examined rows.
     """
 
     def __init__(self, session: Session, scope: PageScope, post: Callable[[ScanPortion], object]) -> None:
         self.scope = scope
         self.work = ViewWork(lambda text: None)
         self._session, self._post = session, post
-        self._tally = FindingTally()
+        self._problems = ProblemTable(session, MOST_EXAMPLES)
 
     def run(self) -> ScanPortion | None:
-        """Posts findings as they come, and returns the last ones; None if they are not wanted any more."""
-        scope = self.scope
-        if scope.ended and scope.matches is None:
-            for finding in self._session.findings:
-                self._tally.add(LocatedFinding(None, finding))
-            self._post_part(0)
+        """Posts problems as they come, and returns them all; None if they are not wanted any more."""
+        session, scope = self._session, self.scope
+        whole = scope.ended and scope.matches is None
         mask = scope.make_mask()
+        found = (
+            diagnose(session, self._post_part, PART_LIMITS)
+            if whole
+            else diagnose_rows(session, scope.rows, self._post_part, PART_LIMITS)
+        )
         try:
-            for found in diagnose_rows(self._session, scope.rows, self._post_part, PART_LIMITS):
-                row = -1 if found.row is None else found.row - scope.first
-                if row >= 0 and (mask is None or mask[row]):
-                    self._tally.add(found)
+            for each in found:
+                row = -1 if each.row is None else each.row - scope.first
+                if (whole and each.row is None) or (row >= 0 and (mask is None or mask[row])):
+                    self._problems.add(each)
         except Cancellation:
             return None
-        return self._tally, scope.rows
+        return list(map(copy_problem, settle_problems(session, self._problems))), scope.rows
 
     def _post_part(self, rows: int) -> None:
         self.work.raise_if_cancelled()
-        tally, self._tally = self._tally, FindingTally()
-        self._post((tally, rows))
+        self._post((list(map(copy_problem, self._problems.list_problems())), rows))
 
 
 class FindingsPage(FoldingPage):
@@ -116,25 +119,25 @@ class FindingsPage(FoldingPage):
     def _take_part(self, examination: FindingScan, part: ScanPortion | None) -> None:
         if examination is not self._examination or part is None:
             return
-        tally, self._rows = part
+        problems, self._rows = part
         pane, findings = self.pane, self._findings
         if pane.contents is None:
-            findings.merge(tally)
-            if findings.kinds:
+            findings.show(problems)
+            if problems:
                 pane.show_contents(findings)
-        elif tally.counts:
+        else:
             # Who is at the top sees what is gravest by now; nobody else is moved.
             marks = [
                 findings.get_position(pane.current_line if pane.cursor else None),
                 findings.get_position(pane.top_line if pane.top else None),
             ]
-            findings.merge(tally)
+            findings.show(problems)
             pane.restore_lines(*map(findings.find_line, marks))
         self._show_title()
 
     def _show_title(self) -> None:
         assert self._examination is not None
-        scope, counts = self._examination.scope, self._findings.tally.count_by_severity()
+        scope, counts = self._examination.scope, self._findings.count_by_severity()
         ended = self._rows >= scope.rows
         parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:

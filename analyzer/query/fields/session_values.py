@@ -52,7 +52,7 @@ class SessionState:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """All partitions that the fetch session has."""
+        """The partitions that the fetch session has after the latest request."""
         return tuple(self._partitions)
 
     @property
@@ -151,7 +151,10 @@ class RequestHistory:
 
 
 class SessionReach(NamedTuple):
-    """For n rows, an index into `lists` of what each request reads; 0, the empty list, without a session."""
+    """The lists that n requests read because of their sessions.
+
+    Each row has an index into `lists`; 0, the empty list, without a session.
+    """
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]
@@ -162,7 +165,7 @@ class SessionReach(NamedTuple):
 
 
 def merge_session_values(found: FieldValues, reach: SessionReach) -> FieldValues:
-    """What rows say themselves, and behind it what they ask for besides; of neither is a value there twice."""
+    """Appends to the values of rows those of their sessions. No value is there twice."""
     lists, numbers = list(reach.lists), reach.numbers.copy()
     known: dict[tuple[Any, ...], int] = {}
     values = make_list(found.values)

@@ -49,7 +49,7 @@ def plan_walk(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable
         leaves: list[Leaf] = []
         for path in mine:
             at_end = list(_find_steps(layout.steps, path))
-            if not all(isinstance(leaf, Leaf) and _is_plain(leaf) for leaf in at_end):
+            if not all(isinstance(leaf, Leaf) and is_plain(leaf) for leaf in at_end):
                 return None
             leaves += [leaf for leaf in at_end if isinstance(leaf, Leaf)]
         found.append(leaves)
@@ -71,7 +71,8 @@ def _find_steps(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
                 yield step if isinstance(step, Leaf) else None
 
 
-def _is_plain(leaf: Leaf) -> bool:
+def is_plain(leaf: Leaf) -> bool:
+    """Returns whether a field stands in a message as it is, a number or a text, and is no secret."""
     primitive = leaf.primitive
     if leaf.spec.secret or leaf.secret_by is not None:
         return False

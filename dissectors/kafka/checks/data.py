@@ -76,7 +76,7 @@ def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]
 
 
 def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
-    """The entries of all partitions, as far as they could be read."""
+    """Yields the entries of all partitions, as far as they could be read."""
     for topic in structs(values.get(_DATA)):
         name = topic.get("name", topic.get("topicId"))
         for partition in structs(topic.get("partitionData")) if isinstance(name, str) else ():

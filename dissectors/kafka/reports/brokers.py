@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -34,6 +34,9 @@ METADATA_LOG = "__cluster_metadata"
 _TIMED = "Produce FindCoordinator OffsetCommit CreateTopics ListOffsets"
 _WAITING = "JoinGroup"
 """A request that a broker may keep until there is something to tell, as it does Fetch."""
+
+_THROTTLE, _ERROR, _REPLICA = ("throttleTimeMs",), ("errorCode",), ("replicaId",)
+_END = ("responses", "partitions", "highWatermark")
 
 
 @make_slotted(frozen=False, eq=False)
@@ -72,6 +75,15 @@ class BrokerRow(OpenRow):
     answers: int = 0
     failures: Counter[str] = field(default_factory=Counter)
 
+    def measure(self, elapsed: list[int]) -> None:
+        """Adds answers that took so long, ns."""
+        taken = [max(each, 0) for each in elapsed]
+        self.waited += sum(taken)
+        self.answers += len(taken)
+        slowest = max(taken, default=0)
+        if slowest > (self.slowest_ns or 0):
+            self.slowest_ns = slowest
+
 
 class BrokerReport(Report[BrokerRow]):
     """A row for each broker; rows stay open until the capture ends."""
@@ -107,24 +119,31 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """Counts a request to a broker."""
-        row = self.find_server(event)
-        row.requests += 1
-        self.await_answer(event, event.time)
+        self.find_server(event).requests += 1
+
+    def receive_requests(self, merged: MergedMessages) -> None:
+        """The same of many requests."""
+        row = self.find_server(merged.first)
+        row.hear_all(merged)
+        row.requests += merged.count
 
     def receive_answer(self, event: MessageEvent) -> None:
         """Measures how long an answer took."""
-        sent = self.take_request(event)
         row = self.find_server(event)
         row.throttled_ns += number(event.values, "throttleTimeMs") * 1_000_000
         error = read_error(event.values)
         if error is not None:
             row.failures[error] += 1
-        if isinstance(sent, int) and event.operation not in ("Fetch", _WAITING):
-            took = max(event.time - sent, 0)
-            row.waited += took
-            row.answers += 1
-            if took > (row.slowest_ns or 0):
-                row.slowest_ns = took
+        if event.elapsed is not None and event.operation not in ("Fetch", _WAITING):
+            row.measure([event.elapsed])
+
+    def receive_answers(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error."""
+        row = self.find_server(merged.first)
+        row.hear_all(merged)
+        row.throttled_ns += sum(merged.sum_numbers(_THROTTLE)) * 1_000_000
+        if merged.first.operation not in ("Fetch", _WAITING):
+            row.measure(merged.list_elapsed())
 
     def receive_metadata(self, event: MessageEvent) -> None:
         """Notes the addresses and numbers of brokers, and the controller."""
@@ -152,7 +171,7 @@ class BrokerReport(Report[BrokerRow]):
     # ---- the quorum of controllers, and brokers that speak to it
 
     def receive_vote(self, event: MessageEvent) -> None:
-        """Vote: a candidate asks for votes."""
+        """Counts a Vote request: a candidate asks for votes."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 candidate = number(each, "candidateId", number(each, "replicaId", -1))
@@ -164,7 +183,7 @@ class BrokerReport(Report[BrokerRow]):
                     row.note("asks for votes", event)
 
     def receive_leader(self, event: MessageEvent) -> None:
-        """BeginQuorumEpoch: a leader makes itself known."""
+        """Notes a BeginQuorumEpoch: a new leader announces itself."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 row = self.find_broker(event, number(each, "leaderId", -1))
@@ -196,7 +215,7 @@ class BrokerReport(Report[BrokerRow]):
             row.note("fenced", event)
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: of a consumer, or of a follower."""
+        """Notes a Fetch of a consumer or of a follower."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         follower = self.find_broker(event, replica)
@@ -214,30 +233,50 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Handles the answer to a follower's Fetch: how far it is behind."""
-        pending = self.requests.get(event.partner)
-        if not isinstance(pending, tuple):
+        pending = self.take_request(event)
+        if pending is None:
             self.receive_answer(event)
             return
-        self.take_request(event)
         follower, offsets = pending
-        for topic, partition, each in list_fetched(event):
-            at, end = offsets.get((topic, partition)), number(each, "highWatermark", -1)
+        ends = [number(each, "highWatermark", -1) for _, _, each in list_fetched(event)]
+        self.measure_lag(follower, offsets, event, [[end] for end in ends])
+
+    def receive_all_fetched(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error."""
+        pending = self.take_requests(merged)
+        if pending is None:
+            self.receive_answers(merged)
+        else:
+            follower, offsets = pending
+            self.measure_lag(follower, offsets, merged.first, merged.list_numbers(_END))
+
+    def measure_lag(
+        self, follower: BrokerRow, offsets: Mapping[tuple[str, int], int], event: MessageEvent, ends: list[list[int]]
+    ) -> None:
+        """Notes how far a follower is behind. ends: high watermarks of each partition of an answer."""
+        for (topic, partition, _), told in zip(list_fetched(event), ends, strict=False):
+            at, end = offsets.get((topic, partition)), max(told)
             if at is not None and at >= 0 and end >= 0:
                 follower.follower_lag = max(follower.follower_lag or 0, end - at)
 
     on = (
-        subscribe_to(f"{_TIMED} {_WAITING} Metadata", REQUESTS, receive_request)
-        | subscribe_to(f"{_TIMED} {_WAITING}", ANSWERS, receive_answer, "throttleTimeMs", "errorCode")
+        subscribe_to(f"{_TIMED} {_WAITING} Metadata", REQUESTS, receive_request, merge=merge_by(receive_requests))
+        | subscribe_to(
+            *(f"{_TIMED} {_WAITING}", ANSWERS, receive_answer, _THROTTLE, _ERROR),
+            merge=merge_by(receive_answers, numbers=(_THROTTLE,), quiet={_ERROR: 0}),
+        )
         | subscribe_to("Metadata", ANSWERS, receive_metadata, "throttleTimeMs", "errorCode", "brokers", "controllerId")
         | subscribe_to(
             *("Fetch", REQUESTS, receive_fetch, "replicaId", "replicaState"),
             *(("topics", name) for name in ("topic", "topicId")),
             *(("topics", "partitions", name) for name in ("partition", "fetchOffset")),
+            merge=merge_by(receive_requests, numbers=(("topics", "partitions", "fetchOffset"),), quiet={_REPLICA: -1}),
         )
         | subscribe_to(
             *("Fetch", ANSWERS, receive_fetched, "throttleTimeMs", "errorCode"),
             *(("responses", name) for name in ("topic", "topicId")),
             *(("responses", "partitions", name) for name in ("partitionIndex", "highWatermark")),
+            merge=merge_by(receive_all_fetched, numbers=(_THROTTLE, _END), quiet={_ERROR: 0}),
         )
         | subscribe_to("Vote", REQUESTS, receive_vote, "topics")
         | subscribe_to("BeginQuorumEpoch", REQUESTS, receive_leader, "topics")

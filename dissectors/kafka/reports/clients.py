@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from dissectors.correlator import BoundedTable, MessageEvent, subscribe
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by, subscribe
 from dissectors.kafka.releases import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.client_software import ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
@@ -125,8 +125,26 @@ class ClientReport(Report[ClientRow]):
             row.hear(event)
             row.counts[event.operation] += 1
             return
-        if event.operation is None or version is None:
+        self.meet(event)
+
+    def receive_requests(self, merged: MergedMessages) -> None:
+        """The same of many requests of one API and version."""
+        event = merged.first
+        row = self.known.get((event.stream, event.client_name, event.context.code, event.context.version))
+        if event.operation is None:
             return
+        is_new = row is None
+        row = row or self.meet(event)
+        if row is not None:
+            row.hear_all(merged)
+            row.counts[event.operation] += merged.count - is_new
+
+    def meet(self, event: MessageEvent) -> ClientRow | None:
+        """Notes the first request of its kind on a connection."""
+        version = event.context.version
+        kind = event.stream, event.client_name, event.context.code, version
+        if event.operation is None or version is None:
+            return None
         row = self.known[kind] = self.find((event.client_name, host_of(event.client)), event)
         if len(row.streams) < self.limit and event.stream not in row.streams:
             row.streams[event.stream] = None
@@ -135,6 +153,7 @@ class ClientReport(Report[ClientRow]):
         row.software = row.software or self.software.find(event.stream)
         if not row.offered:
             row.offered = dict(self.offers.get(event.server) or {})
+        return row
 
     def receive_versions(self, event: MessageEvent) -> None:
         """Notes that a client asks what the broker takes, and with which software."""
@@ -177,7 +196,7 @@ class ClientReport(Report[ClientRow]):
         self.receive_token(event)
 
     on = (
-        subscribe_to(" ".join(api_keys()), REQUESTS, receive_request)
+        subscribe_to(" ".join(api_keys()), REQUESTS, receive_request, merge=merge_by(receive_requests))
         | subscribe_to("ApiVersions", REQUESTS, receive_versions, "clientSoftwareName", "clientSoftwareVersion")
         | subscribe_to("ApiVersions", ANSWERS, answer_versions, "apiKeys")
         | subscribe_to("SaslHandshake", REQUESTS, receive_mechanism, "mechanism")
@@ -208,7 +227,7 @@ class UpgradeReport(ClientReport):
 
     @classmethod
     def choose(cls, value: str) -> ReportType:
-        """The report for a release. Raises UnknownChoice for one that is not in the table."""
+        """Returns the report for a release. Raises UnknownChoice for one that is not in the table."""
         if value not in list_releases():
             raise UnknownChoice(f"Release {value} is unknown. Releases are {', '.join(list_releases())}.")
         return type(cls.__name__, (cls,), {"release": value})

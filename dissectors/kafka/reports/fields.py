@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.correlator import Handler, Merge, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.message import Path, Role
@@ -28,21 +28,24 @@ def api_keys() -> Mapping[str, int]:
 
 
 def subscribe_to(
-    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path, merge: Merge | None = None
 ) -> dict[MessageKind, Subscription]:
-    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads."""
+    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads.
+
+    merge: how it takes alike messages at once.
+    """
     kinds = [(KAFKA, api_keys()[name], role) for name in names.split() for role in roles]
-    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths), merge)
 
 
 def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None:
-    """The name of an error; None for no error, and where the field is missing."""
+    """Returns the name of an error; None for no error, and where the field is missing."""
     code = number(values, name)
     return error_name(code) if code else None
 
 
 def list_errors(value: object) -> Iterator[str]:
-    """The names of all errors in an answer, at whatever depth."""
+    """Lists the names of all errors in an answer, at every depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in ("errorCode", "partitionErrorCode"):
@@ -63,12 +66,12 @@ def read_embedded(value: object) -> Mapping[str, Any]:
 
 
 def list_texts(value: object) -> list[str]:
-    """The texts of an array; none of what is none."""
+    """Returns the texts of an array; an empty list for a value that is not an array."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def list_numbers(value: object) -> list[int]:
-    """The integers of an array; none of what is none."""
+    """Returns the integers of an array; none of what is none."""
     return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
 
 
@@ -113,7 +116,7 @@ def _list_partitions(event: MessageEvent, topics: str, partitions: str, index: s
 
 @_read_once
 def list_batches(event: MessageEvent) -> Listed:
-    """The headers of the batches of a Produce request."""
+    """Returns the headers of the batches of a Produce request."""
     found: Listed = []
     for name, index, partition in _list_partitions(event, "topicData", "partitionData", "index"):
         found += [(name, index, batch) for batch in structs(partition.get("records")) if "count" in batch]
@@ -122,13 +125,13 @@ def list_batches(event: MessageEvent) -> Listed:
 
 @_read_once
 def list_produced(event: MessageEvent) -> Listed:
-    """The partitions of an answer to Produce."""
+    """Returns the partitions of an answer to Produce."""
     return _list_partitions(event, "responses", "partitionResponses", "index")
 
 
 @_read_once
 def list_fetched(event: MessageEvent) -> Listed:
-    """The partitions of an answer to Fetch."""
+    """Returns the partitions of an answer to Fetch."""
     return _list_partitions(event, "responses", "partitions", "partitionIndex")
 
 

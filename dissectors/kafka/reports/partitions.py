@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
-from dissectors.correlator import MessageEvent
+from dissectors.correlator import MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -35,7 +36,8 @@ from dissectors.values import number, struct, structs
 MOVED = frozenset({"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"})
 
 _NOBODY = -1
-_RECORDS = ("topicData", "partitionData", "records")
+_PRODUCED = (("topicData", "partitionData", "records", "count"), ("topicData", "partitionData", "records", "length"))
+_FETCHED = (("responses", "partitions", "records", "count"), ("responses", "partitions", "records", "length"))
 
 
 @make_slotted(frozen=False, eq=False)
@@ -70,7 +72,7 @@ class PartitionRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def lead(self, event: MessageEvent, leader: int, epoch: int) -> None:
-        """Notes the leader that metadata, or an answer, tells."""
+        """Notes the leader from Metadata or from another answer."""
         if epoch >= 0 and self.epoch is not None and epoch < self.epoch:
             return
         if leader != self.leader or (epoch >= 0 and epoch != self.epoch):
@@ -105,7 +107,7 @@ class PartitionReport(Report[PartitionRow]):
     key = ("topic", "partition")
 
     def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:
-        """The row of a partition; None where the topic is unknown."""
+        """Returns the row of a partition; None where the topic is unknown."""
         if not topic or partition < 0:
             return None
         key = topic, partition
@@ -117,7 +119,7 @@ class PartitionReport(Report[PartitionRow]):
         return row
 
     def receive_metadata(self, event: MessageEvent) -> None:
-        """Notes the leaders and replicas that metadata tells."""
+        """Notes the leaders and replicas in a Metadata answer."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic) or ""
             for each in structs(topic.get("partitions")):
@@ -149,15 +151,41 @@ class PartitionReport(Report[PartitionRow]):
                 row.produced += number(batch, "count")
                 row.produced_bytes += number(batch, "length")
 
+    def receive_produces(self, merged: MergedMessages) -> None:
+        """The same of many requests that write alike."""
+        event = merged.first
+        counts, sizes = merged.sum_numbers(_PRODUCED[0]), merged.sum_numbers(_PRODUCED[1])
+        for (topic, partition, _), records, size in zip(list_batches(event), counts, sizes, strict=True):
+            row = self.find_partition(event, topic, partition)
+            if row is not None:
+                row.hear_all(merged)
+                if len(row.producers) < self.limit:
+                    row.producers[event.client_name] = None
+                row.produced += records
+                row.produced_bytes += size
+
     def receive_produced(self, event: MessageEvent) -> None:
         """Notes how each partition of a Produce request was answered."""
         for topic, partition, each in list_produced(event):
             self.serve(event, topic, partition, each)
 
+    def receive_served(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error."""
+        for topic, partition, each in list_produced(merged.first):
+            row = self.serve(merged.first, topic, partition, each)
+            if row is not None:
+                row.hear_all(merged)
+
     def receive_fetch(self, event: MessageEvent) -> None:
         """Notes who reads partitions; a follower has a replica id."""
         replica = max(number(each, "replicaId", -1) for each in (event.values, struct(event.values, "replicaState")))
         self.await_answer(event, replica < 0)
+
+    def receive_fetches(self, merged: MergedMessages) -> None:
+        """The same of many requests of consumers, or of a follower."""
+        values = merged.first.values
+        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
+        self.await_answers(merged, replica < 0)
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Counts what an answer to Fetch brings."""
@@ -171,6 +199,21 @@ class PartitionReport(Report[PartitionRow]):
             for batch in structs(each.get("records")):
                 row.fetched += number(batch, "count")
                 row.fetched_bytes += number(batch, "length")
+
+    def receive_all_fetched(self, merged: MergedMessages) -> None:
+        """The same of many answers with as many batches each, and without an error."""
+        is_consumer, event = self.take_requests(merged), merged.first
+        counts, sizes = iter(merged.sum_numbers(_FETCHED[0])), iter(merged.sum_numbers(_FETCHED[1]))
+        for topic, partition, each in list_fetched(event):
+            batches = len(structs(each.get("records")))
+            records, size = sum(islice(counts, batches)), sum(islice(sizes, batches))
+            row = self.serve(event, topic, partition, each)
+            if row is not None:
+                row.hear_all(merged)
+                if is_consumer and len(row.consumers) < self.limit:
+                    row.consumers[event.client_name] = None
+                row.fetched += records
+                row.fetched_bytes += size
 
     def serve(self, event: MessageEvent, topic: str, partition: int, answer: Mapping[str, Any]) -> PartitionRow | None:
         """Handles an answer about a partition, which may name another leader."""
@@ -186,24 +229,28 @@ class PartitionReport(Report[PartitionRow]):
         subscribe_to("Metadata", ANSWERS, receive_metadata, "topics")
         | subscribe_to(
             *("Produce", REQUESTS, receive_produce, ("topicData", "name"), ("topicData", "topicId")),
-            ("topicData", "partitionData", "index"),
-            *((*_RECORDS, name) for name in ("count", "length")),
+            *(("topicData", "partitionData", "index"), *_PRODUCED),
+            merge=merge_by(receive_produces, numbers=_PRODUCED),
         )
         | subscribe_to(
             *("Produce", ANSWERS, receive_produced, ("responses", "name"), ("responses", "topicId")),
             *(("responses", "partitionResponses", name) for name in ("index", "errorCode", "currentLeader")),
+            merge=merge_by(receive_served, quiet={("responses", "partitionResponses", "errorCode"): 0}),
         )
-        | subscribe_to("Fetch", REQUESTS, receive_fetch, "replicaId", "replicaState")
+        | subscribe_to(
+            *("Fetch", REQUESTS, receive_fetch, "replicaId", "replicaState"), merge=merge_by(receive_fetches)
+        )
         | subscribe_to(
             *("Fetch", ANSWERS, receive_fetched, ("responses", "topic"), ("responses", "topicId")),
             *(("responses", "partitions", name) for name in ("partitionIndex", "errorCode", "currentLeader")),
-            *(("responses", "partitions", "records", name) for name in ("count", "length")),
+            *_FETCHED,
+            merge=merge_by(receive_all_fetched, numbers=_FETCHED, quiet={("responses", "partitions", "errorCode"): 0}),
         )
     )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has a refusal; nothing else in it tells that a row mentions it."""
+        """Returns whether a message has a refusal: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod

@@ -12,10 +12,11 @@ of a batch is at least a part of that wait, whatever the clocks are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.errors import DecodeError
 from dissectors.kafka.records.headers import CONTENT
 from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
@@ -23,6 +24,7 @@ from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
     REQUESTS,
+    Listed,
     format_counts,
     format_ratio,
     list_batches,
@@ -34,7 +36,7 @@ from dissectors.kafka.reports.fields import (
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import host_of, number, text
+from dissectors.values import host_of, number, structs, text
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 
@@ -51,8 +53,11 @@ _MS = 1_000_000
 _ACKS = {-1: "all", 0: "none", 1: "leader"}
 _NO_ANSWER = "no answer"
 _RECORDS = ("topicData", "partitionData", "records")
-_FIELDS = ("producerId", "producerEpoch", "baseSequence", "count", "compression", "length", "baseTimestamp",
-           "maxTimestamp", "control", CONTENT)  # fmt: skip
+_COUNT, _LENGTH, _FIRST, _LAST, _SEQUENCE = (
+    (*_RECORDS, name) for name in ("count", "length", "baseTimestamp", "maxTimestamp", "baseSequence")
+)
+_NUMBERS = (_COUNT, _LENGTH, _FIRST, _LAST, _SEQUENCE)
+_THROTTLE, _ERROR = ("throttleTimeMs",), ("responses", "partitionResponses", "errorCode")
 
 
 class _BatchKey(NamedTuple):
@@ -67,18 +72,36 @@ class _BatchKey(NamedTuple):
 
 
 class _SentBatches(NamedTuple):
-    """The batches of a request until its answer comes."""
+    """The numbered batches of requests, by the rows of these and by partition, until their answers come."""
 
     row: ProducerRow
-    batches: Mapping[tuple[str, int], _BatchKey]
-    time: int
+    batches: dict[int, dict[tuple[str, int], _BatchKey]]
+
+
+class _Step(NamedTuple):
+    """A batch with a number that a request in a row sends, or that an answer in it says is written."""
+
+    row: int
+    producer: ProducerRow
+    batch: _BatchKey
+    is_written: bool
+
+
+class _Sample(NamedTuple):
+    """A batch whose ratio is worth knowing."""
+
+    row: int
+    producer: ProducerRow
+    codec: str
+    content: bytes
 
 
 @make_slotted(frozen=False, eq=False)
 class ProducerRow(OpenRow):
     """One producer.
 
-    spans: ns between the first and last records of batches, all together. sampled, unpacked: bytes of sampled batches,
+    configured: the row that last told its timeout. spans: ns between the first and last records of batches. sampled,
+    unpacked: bytes of sampled batches,
     compressed and not; left: how many are still to be sampled.
     """
 
@@ -131,6 +154,7 @@ class ProducerRow(OpenRow):
     codecs: dict[str, None] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    configured: int = -1
     spans: int = 0
     sampled: int = 0
     unpacked: int = 0
@@ -138,22 +162,28 @@ class ProducerRow(OpenRow):
     answers: int = 0
     waited: int = 0
 
-    def add_batch(self, topic: str, partition: int, batch: Mapping[str, Any]) -> None:
-        """Counts one of its batches, and samples its compression."""
-        self.batches += 1
-        self.records += number(batch, "count")
-        self.bytes += number(batch, "length")
+    def configure(self, values: Mapping[str, Any], at: int) -> None:
+        """Notes what requests, of which the last is row `at`, say of the producer's settings."""
+        transaction, acks = values.get("transactionalId"), number(values, "acks")
+        if isinstance(transaction, str):
+            self.transaction = transaction
+        add_name(self.acks, _ACKS.get(acks) or str(acks))
+        if at > self.configured:
+            self.configured, self.timeout_ns = at, number(values, "timeoutMs") * _MS
+
+    def add_batches(self, topic: str, partition: int, codec: str | None, records: list[int], size: int) -> None:
+        """Counts some of its batches, by their records; size: bytes of them all."""
+        self.batches += len(records)
+        self.records += sum(records)
+        self.bytes += size
         if len(self.written) < MOST_BATCHES:
             self.written[topic, partition] = None
-        codec = batch.get("compression")
         if codec not in self.codecs:
-            add_name(self.codecs, text(batch, "compression"))
-        first, last = number(batch, "baseTimestamp", -1), number(batch, "maxTimestamp", -1)
-        if 0 <= first <= last:
-            self.spans += (last - first) * _MS
-        content = batch.get(CONTENT)
-        if self.left and codec not in (None, "none") and isinstance(content, bytes) and content:
-            _sample_ratio(self, str(codec), content)
+            add_name(self.codecs, codec)
+
+    def add_spans(self, first: list[int], last: list[int]) -> None:
+        """Adds the times in ms between the first and the last record of batches."""
+        self.spans += sum(end - begin for begin, end in zip(first, last, strict=True) if 0 <= begin <= end) * _MS
 
     def advise(self) -> str | None:
         """Returns advice about settings in a sentence; None if the figures need none."""
@@ -173,16 +203,25 @@ class ProducerRow(OpenRow):
         return "; ".join(notes) or None
 
 
-def _sample_ratio(row: ProducerRow, codec: str, content: bytes) -> None:
+def _find_sample(row: int, producer: ProducerRow, batch: Mapping[str, Any]) -> _Sample | None:
+    """What can be sampled of a batch."""
+    codec, content = text(batch, "compression"), batch.get(CONTENT)
+    if codec in (None, "none") or not isinstance(content, bytes) or not 0 < len(content) <= LARGEST_SAMPLE:
+        return None
+    return _Sample(row, producer, str(codec), content)
+
+
+def _sample_ratio(sample: _Sample) -> None:
     """Decompresses a batch to know its ratio."""
-    if len(content) > LARGEST_SAMPLE:
+    row = sample.producer
+    if not row.left:
         return
     row.left -= 1
     try:
-        plain = decompress(codec, content, Budget(), "records", 0)
+        plain = decompress(sample.codec, sample.content, Budget(), "records", 0)
     except DecodeError:
         return
-    row.sampled += len(content)
+    row.sampled += len(sample.content)
     row.unpacked += len(plain)
 
 
@@ -201,31 +240,76 @@ class ProducerReport(Report[ProducerRow]):
         """By connection, client id and producer id."""
         self.sent: BoundedTable[_BatchKey, str] = BoundedTable(MOST_BATCHES)
         """Batches that were sent, and what they were answered with; `no answer` up to then."""
+        self.steps: list[_Step] = []
+        self.samples: list[_Sample] = []
+        """What merged messages hold of these, until settle() takes it in the order of rows."""
 
     def receive_produce(self, event: MessageEvent) -> None:
         """The batches of a Produce request."""
         batches = list_batches(event)
-        producer = max((number(batch, "producerId", -1) for _, _, batch in batches), default=-1)
-        key = event.stream, event.client_name, producer
-        row = self.known.get(key) or self.find_producer(event, key)
+        producer = _find_producer_id(batches)
+        row = self.find_producer(event, producer)
         row.hear(event)
         row.requests += 1
-        transaction, acks = event.values.get("transactionalId"), number(event.values, "acks")
-        if isinstance(transaction, str):
-            row.transaction = transaction
-        add_name(row.acks, _ACKS.get(acks) or str(acks))
-        row.timeout_ns = number(event.values, "timeoutMs") * _MS
+        row.configure(event.values, event.row)
         keys = {}
         for topic, partition, batch in batches:
-            row.add_batch(topic, partition, batch)
-            sequence = number(batch, "baseSequence", -1)
-            if sequence >= 0:
-                keys[topic, partition] = self.note_sequence(row, event, producer, topic, partition, batch)
-        self.await_answer(event, _SentBatches(row, keys, event.time))
+            row.add_batches(
+                topic, partition, text(batch, "compression"), [number(batch, "count")], number(batch, "length")
+            )
+            row.add_spans([number(batch, "baseTimestamp", -1)], [number(batch, "maxTimestamp", -1)])
+            sample = _find_sample(event.row, row, batch) if row.left else None
+            if sample is not None:
+                _sample_ratio(sample)
+            key = _make_key(
+                producer, batch, topic, partition, number(batch, "baseSequence", -1), number(batch, "count")
+            )
+            if key.sequence >= 0:
+                keys[topic, partition] = key
+                self.note_sequence(_Step(event.row, row, key, is_written=False))
+        self.await_answer(event, _SentBatches(row, {event.row: keys}))
 
-    def find_producer(self, event: MessageEvent, key: tuple[int, str | None, int]) -> ProducerRow:
+    def receive_produces(self, merged: MergedMessages) -> None:
+        """The same of many requests."""
+        event = merged.first
+        batches = list_batches(event)
+        producer = _find_producer_id(batches)
+        row = self.find_producer(event, producer)
+        row.hear_all(merged)
+        row.requests += merged.count
+        row.configure(event.values, merged.last_row)
+        counts, sizes = merged.list_numbers(_COUNT), merged.sum_numbers(_LENGTH)
+        first, last, sequences = (merged.list_numbers(path) for path in (_FIRST, _LAST, _SEQUENCE))
+        keys: dict[int, dict[tuple[str, int], _BatchKey]] = {}
+        for place, (topic, partition, batch) in enumerate(batches):
+            row.add_batches(topic, partition, text(batch, "compression"), counts[place], sizes[place])
+            row.add_spans(first[place], last[place])
+            if max(sequences[place]) >= 0:
+                for at, sequence, records in zip(merged.list_rows(), sequences[place], counts[place], strict=True):
+                    key = _make_key(producer, batch, topic, partition, sequence, records)
+                    if sequence >= 0:
+                        keys.setdefault(at, {})[topic, partition] = key
+                        self.steps.append(_Step(at, row, key, is_written=False))
+        if row.left and any(batch.get("compression") not in (None, "none") for _, _, batch in batches):
+            self.samples += islice(_find_samples(merged, row), row.left)
+        self.await_answers(merged, _SentBatches(row, keys))
+
+    def settle(self) -> None:
+        """Takes what merged messages hold in the order of their rows."""
+        for step in sorted(self.steps, key=_row_of):
+            self.note_sequence(step)
+        for sample in sorted(self.samples, key=_row_of):
+            _sample_ratio(sample)
+        self.steps.clear()
+        self.samples.clear()
+
+    def find_producer(self, event: MessageEvent, producer: int) -> ProducerRow:
         """Returns the row of a producer, made with its first message on a connection."""
-        host, producer = host_of(event.client), key[2]
+        key = event.stream, event.client_name, producer
+        row = self.known.get(key)
+        if row is not None:
+            return row
+        host = host_of(event.client)
         row = self.find((event.client_name, host, producer), event)
         if not row.rows:
             row.client, row.host, row.producer = event.client_name, host, producer if producer >= 0 else None
@@ -234,29 +318,29 @@ class ProducerReport(Report[ProducerRow]):
         self.known[key] = row
         return row
 
-    def note_sequence(
-        self, row: ProducerRow, event: MessageEvent, producer: int, topic: str, partition: int, batch: Mapping[str, Any]
-    ) -> _BatchKey:
-        """Notes a batch with a sequence number, which may be a retry."""
-        epoch = number(batch, "producerEpoch", -1)
-        add_name(row.epochs, str(epoch))
-        key = _BatchKey(producer, epoch, topic, partition, number(batch, "baseSequence"), number(batch, "count"))
+    def note_sequence(self, step: _Step) -> None:
+        """Notes a batch with a sequence number, which may be a retry, or that one was written."""
+        row, key = step.producer, step.batch
+        if step.is_written:
+            self.sent.pop(key)
+            return
+        add_name(row.epochs, str(key.epoch))
         before = self.sent.get(key)
         if before is not None:
             row.again[before] += 1
-            row.note("sends again", event)
+            row.add("sends again", step.row)
         self.sent[key] = _NO_ANSWER
-        return key
 
     def receive_answer(self, event: MessageEvent) -> None:
         """The answer, partition by partition."""
         pending = self.take_request(event)
         if pending is None:
             return
-        row, keys, time = pending
+        row, requests = pending
+        keys = requests.get(event.partner, {})
         row.hear(event)
         row.answers += 1
-        row.waited += max(event.time - time, 0)
+        row.waited += max(event.elapsed or 0, 0)
         row.throttle_ns += number(event.values, "throttleTimeMs") * _MS
         for topic, partition, each in list_produced(event):
             error = read_error(each)
@@ -270,23 +354,44 @@ class ProducerReport(Report[ProducerRow]):
                 else:
                     self.sent[key] = error
 
+    def receive_answers(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error."""
+        pending = self.take_requests(merged)
+        if pending is None:
+            return
+        row, requests = pending
+        row.hear_all(merged)
+        row.answers += merged.count
+        row.waited += sum(max(each, 0) for each in merged.list_elapsed())
+        row.throttle_ns += sum(merged.sum_numbers(_THROTTLE)) * _MS
+        if requests:
+            partitions = [(topic, partition) for topic, partition, _ in list_produced(merged.first)]
+            for at, partner in zip(merged.list_rows(), merged.list_partners(), strict=True):
+                keys = requests.pop(partner, {})
+                for each in partitions:
+                    if each in keys:
+                        self.steps.append(_Step(at, row, keys[each], is_written=True))
+
     on = (
         SOFTWARE
         | subscribe_to(
             *("Produce", REQUESTS, receive_produce, "transactionalId", "acks", "timeoutMs"),
             *(("topicData", name) for name in ("name", "topicId")),
             ("topicData", "partitionData", "index"),
-            *((*_RECORDS, name) for name in _FIELDS),
+            *((*_RECORDS, name) for name in ("producerId", "producerEpoch", "compression", CONTENT)),
+            *_NUMBERS,
+            merge=merge_by(receive_produces, numbers=_NUMBERS),
         )
         | subscribe_to(
-            *("Produce", ANSWERS, receive_answer, "throttleTimeMs", ("responses", "name"), ("responses", "topicId")),
-            *(("responses", "partitionResponses", name) for name in ("index", "errorCode")),
+            *("Produce", ANSWERS, receive_answer, _THROTTLE, ("responses", "name"), ("responses", "topicId")),
+            *(("responses", "partitionResponses", "index"), _ERROR),
+            merge=merge_by(receive_answers, numbers=(_THROTTLE,), quiet={_ERROR: 0}),
         )
     )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has an error; nothing else in a message tells that a row mentions it."""
+        """Returns whether a message has an error: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod
@@ -296,3 +401,29 @@ class ProducerReport(Report[ProducerRow]):
         advice = f"; {cells['advice']}" if cells["advice"] else ""
         batches = f"{cells['batches']:,} batches of {cells['records_a_batch']} records"
         return f"{word}: {who} of {cells['host']}, {batches}{advice}"
+
+
+def _row_of(found: _Step | _Sample) -> int:
+    return found.row
+
+
+def _find_producer_id(batches: Listed) -> int:
+    """The id of the producer of a request; -1 where it has none."""
+    return max((number(batch, "producerId", -1) for _, _, batch in batches), default=-1)
+
+
+def _make_key(
+    producer: int, batch: Mapping[str, Any], topic: str, partition: int, sequence: int, records: int
+) -> _BatchKey:
+    return _BatchKey(producer, number(batch, "producerEpoch", -1), topic, partition, sequence, records)
+
+
+def _find_samples(merged: MergedMessages, row: ProducerRow) -> Iterator[_Sample]:
+    """The batches of merged requests that can be sampled."""
+    for at, values in zip(merged.list_rows(), merged.list_values(), strict=True):
+        for topic in structs(values.get("topicData")):
+            for partition in structs(topic.get("partitionData")):
+                for batch in structs(partition.get("records")):
+                    sample = _find_sample(at, row, batch)
+                    if sample is not None:
+                        yield sample

@@ -10,14 +10,16 @@ read; what lies between it and the position is the lag.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count, islice, repeat
+from typing import Any, NamedTuple
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent
+from dissectors.correlator import SECOND, BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
     REQUESTS,
+    Listed,
     format_counts,
     list_errors,
     list_fetched,
@@ -34,19 +36,69 @@ Reader = tuple[str | None, str]
 """Client id and host."""
 
 _NO_OFFSET = -1
+_OFFSET = ("topics", "partitions", "fetchOffset")
+_ERROR, _HIGH_WATERMARK = (("responses", "partitions", name) for name in ("errorCode", "highWatermark"))
+_BATCH = tuple(
+    ("responses", "partitions", "records", name) for name in ("count", "length", "baseOffset", "lastOffsetDelta")
+)
 _BEATS = "JoinGroup Heartbeat ConsumerGroupHeartbeat ShareGroupHeartbeat"
+
+
+class _News(NamedTuple):
+    """What an answer to a Fetch says of a partition. base, end: the offset of the first record, and that behind the
+    last one; None without any.
+    """
+
+    time: int
+    records: int
+    bytes: int
+    base: int | None
+    end: int | None
+    high_watermark: int
+
+
+def _read_news(event: MessageEvent, partition: Mapping[str, Any]) -> _News:
+    batches = [batch for batch in structs(partition.get("records")) if "count" in batch]
+    base = end = None
+    if batches:
+        base = number(batches[0], "baseOffset")
+        end = number(batches[-1], "baseOffset") + number(batches[-1], "lastOffsetDelta") + 1
+    records, size = (sum(number(batch, name) for batch in batches) for name in ("count", "length"))
+    return _News(event.time, records, size, base, end, number(partition, "highWatermark", _NO_OFFSET))
+
+
+def _list_news(merged: MergedMessages, partitions: Listed) -> Iterator[Iterable[_News]]:
+    """What merged answers say of each of their partitions, in the order of the answers."""
+    ends, places, times = iter(merged.list_numbers(_HIGH_WATERMARK)), count(), merged.list_times()
+    counts, sizes, bases, deltas = (merged.list_numbers(path) for path in _BATCH)
+    nothing: list[int] = [0] * merged.count
+    for _, _, each in partitions:
+        mine = list(islice(places, len(structs(each.get("records")))))
+        records, size = (
+            [sum(batches) for batches in zip(*(numbers[place] for place in mine), strict=True)] or nothing
+            for numbers in (counts, sizes)
+        )
+        if mine:
+            last = zip(bases[mine[-1]], deltas[mine[-1]], strict=True)
+            behind = [base + delta + 1 for base, delta in last]
+            yield map(_News, times, records, size, bases[mine[0]], behind, next(ends))
+        else:
+            yield map(_News, times, records, size, repeat(None), repeat(None), next(ends))
 
 
 @make_slotted(frozen=False, eq=False)
 class ProgressRow(OpenRow):
-    """A group, or a client without one, and a partition. begun: when it read first, ns since 1970."""
+    """A group, or a client without one, and a partition.
+
+    begun: when it read first, ns since 1970. told: the last row that told of it.
+    """
 
     group: str | None = column("text", "the group; nothing of a client that reads without one")
     topic: str = column("text", "the topic", "")
     partition: int = column("number", "the partition", -1)
     consumer: str | None = column("text", "the client id that read it last")
     readers: int = column("number", "clients that read it", of=lambda row: len(row.clients))
-    started: int | None = column("number", "the first position: the offset that it asked for, or of the first batch")
+    started: int | None = column("number", "the first position: the offset that it sought for, or of the first batch")
     position: int | None = column("number", "the next offset to read, behind the last batch")
     high_watermark: int | None = column("number", "the end of the partition for consumers, by the last answer")
     lag: int | None = column("number", "records between these", of=lambda row: row.measure_lag())
@@ -77,6 +129,7 @@ class ProgressRow(OpenRow):
     committed_at: int | None = None
     begun: int | None = None
     ended: int = 0
+    told: int = -1
     failures: Counter[str] = field(default_factory=Counter)
 
     most_rows = 16
@@ -93,22 +146,25 @@ class ProgressRow(OpenRow):
             return None
         return amount * SECOND // (self.ended - self.begun)
 
-    def advance(self, event: MessageEvent, partition: Mapping[str, Any]) -> None:
+    def ask(self, offset: int) -> None:
+        """Notes the offset that a Fetch asks for."""
+        if offset >= 0:
+            self.position = offset
+            self.started = offset if self.started is None else self.started
+
+    def advance(self, news: _News) -> None:
         """Notes the answer to a Fetch."""
-        self.hear(event)
+        self.last = max(self.last, news.time)
         self.fetches += 1
-        self.begun, self.ended = self.begun or event.time, event.time
-        batches = structs(partition.get("records"))
-        for batch in batches:
-            if "count" in batch:
-                self.records += number(batch, "count")
-                self.bytes += number(batch, "length")
-                if self.started is None:
-                    self.started = number(batch, "baseOffset")
-                self.position = number(batch, "baseOffset") + number(batch, "lastOffsetDelta") + 1
-        end = number(partition, "highWatermark", _NO_OFFSET)
-        if end >= 0:
-            self.high_watermark = end
+        self.begun, self.ended = self.begun or news.time, news.time
+        self.records += news.records
+        self.bytes += news.bytes
+        if news.end is not None:
+            if self.started is None:
+                self.started = news.base
+            self.position = news.end
+        if news.high_watermark >= 0:
+            self.high_watermark = news.high_watermark
         lag = self.measure_lag()
         if lag is not None:
             self.first_lag = lag if self.first_lag is None else self.first_lag
@@ -135,6 +191,8 @@ class ProgressReport(Report[ProgressRow]):
     def _begin(self) -> None:
         self.groups: BoundedTable[Reader, str] = BoundedTable()
         """By client the group that it speaks for."""
+        self.news: dict[ProgressRow, list[tuple[int, int | _News]]] = {}
+        """What merged messages say: of requests the offset that they ask for, with their rows."""
 
     def find_reader(self, event: MessageEvent) -> Reader:
         """Returns the consumer on a connection."""
@@ -149,7 +207,7 @@ class ProgressReport(Report[ProgressRow]):
     # ---- fetching
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: the positions that it names; a follower's is none of a consumer."""
+        """Notes the positions in a Fetch of a consumer; Fetches of followers are ignored."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         if replica >= 0:
@@ -161,9 +219,24 @@ class ProgressReport(Report[ProgressRow]):
             for each in structs(topic.get("partitions")):
                 offset = number(each, "fetchOffset", _NO_OFFSET)
                 row = self.find_row(event, self.groups.get(reader), name, number(each, "partition", -1), reader)
-                if offset >= 0 and row is not None:
-                    row.position = offset
-                    row.started = offset if row.started is None else row.started
+                if row is not None:
+                    row.ask(offset)
+
+    def receive_fetches(self, merged: MergedMessages) -> None:
+        """The same of many requests of consumers for the same partitions."""
+        event = merged.first
+        reader = self.find_reader(event)
+        self.await_answers(merged, reader)
+        rows, offsets = merged.list_rows(), iter(merged.list_numbers(_OFFSET))
+        for topic in structs(event.values.get("topics")):
+            name = name_topic(event, topic)
+            for each in structs(topic.get("partitions")):
+                row = self.find_row(
+                    event, self.groups.get(reader), name, number(each, "partition", -1), reader, merged.last_row
+                )
+                sought = next(offsets)
+                if row is not None:
+                    self.add_news(row, zip(rows, sought, strict=True))
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """The answer to a consumer's Fetch."""
@@ -177,15 +250,51 @@ class ProgressReport(Report[ProgressRow]):
             if row is None:
                 continue
             if error is None:
-                row.advance(event, each)
+                row.advance(_read_news(event, each))
             else:
                 row.failures[error] += 1
                 row.note("error", event)
 
+    def receive_all_fetched(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error, with as many batches each."""
+        reader = self.take_requests(merged)
+        if reader is None:
+            return
+        group, rows, event = self.groups.get(reader), merged.list_rows(), merged.first
+        partitions = list_fetched(event)
+        for (topic, partition, _), news in zip(partitions, _list_news(merged, partitions), strict=True):
+            row = self.find_row(event, group, topic, partition, reader, merged.last_row)
+            if row is not None:
+                self.add_news(row, zip(rows, news, strict=True))
+
+    def add_news(self, row: ProgressRow, news: Iterable[tuple[int, int | _News]]) -> None:
+        """Keeps what many messages say of a partition until all is known that they stand between."""
+        self.news.setdefault(row, []).extend(news)
+
+    def settle(self) -> None:
+        """Takes positions and answers in the order of rows."""
+        for row, news in self.news.items():
+            news.sort(key=_row_of)
+            for _, each in news:
+                if isinstance(each, int):
+                    row.ask(each)
+                else:
+                    row.advance(each)
+        self.news.clear()
+
     def find_row(
-        self, event: MessageEvent, group: str | None, topic: str | None, partition: int, reader: Reader
+        self,
+        event: MessageEvent,
+        group: str | None,
+        topic: str | None,
+        partition: int,
+        reader: Reader,
+        last: int | None = None,
     ) -> ProgressRow | None:
-        """The row of a group, or of a client without one, and a partition."""
+        """Returns the row of a group, or of a client without one, and a partition.
+
+        last: the last row of merged messages.
+        """
         if not topic:
             return None
         key = group, topic, partition, reader if group is None else None
@@ -195,7 +304,9 @@ class ProgressReport(Report[ProgressRow]):
             row.add("reads", event.row)
         if reader not in row.clients and len(row.clients) < self.limit:
             row.clients[reader] = None
-        row.consumer = event.client_name
+        at = event.row if last is None else last
+        if at > row.told:
+            row.told, row.consumer = at, event.client_name
         return row
 
     # ---- committing
@@ -256,15 +367,13 @@ class ProgressReport(Report[ProgressRow]):
                 ("topics", "topic"),
                 ("topics", "topicId"),
             ),
-            *(("topics", "partitions", name) for name in ("partition", "fetchOffset")),
+            *(("topics", "partitions", "partition"), _OFFSET),
+            merge=merge_by(receive_fetches, numbers=(_OFFSET,), quiet={("replicaId",): -1}),
         )
         | subscribe_to(
             *("Fetch", ANSWERS, receive_fetched, ("responses", "topic"), ("responses", "topicId")),
-            *(("responses", "partitions", name) for name in ("partitionIndex", "errorCode", "highWatermark")),
-            *(
-                ("responses", "partitions", "records", name)
-                for name in ("count", "length", "baseOffset", "lastOffsetDelta")
-            ),
+            *(("responses", "partitions", "partitionIndex"), _ERROR, _HIGH_WATERMARK, *_BATCH),
+            merge=merge_by(receive_all_fetched, numbers=(_HIGH_WATERMARK, *_BATCH), quiet={_ERROR: 0}),
         )
         | subscribe_to("OffsetCommit TxnOffsetCommit", REQUESTS, receive_commit, "groupId", "topics")
         | subscribe_to("OffsetCommit TxnOffsetCommit", ANSWERS, receive_committed, "topics")
@@ -282,3 +391,7 @@ class ProgressReport(Report[ProgressRow]):
         who = f"group {cells['group']}" if cells["group"] else f"client {cells['consumer']}"
         lag = f", lag {cells['lag']:,}" if cells["lag"] is not None else ""
         return f"{word}: {who}, {cells['topic']}[{cells['partition']}]{lag}"
+
+
+def _row_of(told: tuple[int, int | _News]) -> int:
+    return told[0]

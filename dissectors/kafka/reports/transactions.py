@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.assignments import Partition, format_partitions
 from dissectors.kafka.reports.fields import (
     ANSWERS,
@@ -46,6 +46,7 @@ TransactionKey = tuple[str, int, int]
 
 _MS = 1_000_000
 _RECORDS = ("topicData", "partitionData", "records")
+_ANSWERED = ("responses", "partitionResponses", "errorCode")
 
 
 @make_slotted(frozen=False, eq=False)
@@ -142,7 +143,7 @@ class TransactionReport(Report[TransactionRow]):
     # ---- what begins a transaction, or adds to it
 
     def init(self, event: MessageEvent) -> None:
-        """InitProducerId: the id of a producer, or its next epoch."""
+        """Notes an InitProducerId request: it gets the id of a producer, or its next epoch."""
         id = text(event.values, "transactionalId")
         if id is not None:
             self.timeouts[id] = number(event.values, "transactionTimeoutMs") * _MS
@@ -212,6 +213,12 @@ class TransactionReport(Report[TransactionRow]):
         if FENCING & errors.keys() and row.ended is None:
             row.end(FENCED, event)
 
+    def receive_answers(self, merged: MergedMessages) -> None:
+        """The same of many answers without an error."""
+        row = self.take_requests(merged)
+        if isinstance(row, TransactionRow):
+            row.hear_all(merged)
+
     # ---- what ends one
 
     def ask_to_end(self, event: MessageEvent) -> None:
@@ -226,7 +233,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, (row, values.get("committed") is True))
 
     def answer_end(self, event: MessageEvent) -> None:
-        """Notes the outcome that the answer to EndTxn tells."""
+        """Notes the outcome in the answer to EndTxn."""
         pending = self.take_request(event)
         if pending is None:
             return
@@ -274,8 +281,14 @@ class TransactionReport(Report[TransactionRow]):
             *("Produce", REQUESTS, receive_produce, "transactionalId", ("topicData", "name"), ("topicData", "topicId")),
             ("topicData", "partitionData", "index"),
             *((*_RECORDS, name) for name in ("producerId", "producerEpoch", "count", "length")),
+            merge=merge_by(
+                None, numbers=((*_RECORDS, "count"), (*_RECORDS, "length")), quiet={("transactionalId",): None}
+            ),
         )
-        | subscribe_to("Produce", ANSWERS, receive_answer, ("responses", "partitionResponses", "errorCode"))
+        | subscribe_to(
+            *("Produce", ANSWERS, receive_answer, _ANSWERED),
+            merge=merge_by(receive_answers, quiet={_ANSWERED: 0}),
+        )
         | subscribe_to("EndTxn", REQUESTS, ask_to_end, "transactionalId", "producerId", "producerEpoch", "committed")
         | subscribe_to("EndTxn", ANSWERS, answer_end, "errorCode")
         | subscribe_to("WriteTxnMarkers", REQUESTS, receive_markers, "markers")

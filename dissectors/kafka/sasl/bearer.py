@@ -206,7 +206,7 @@ def object_parts(data: bytes, known: KnownMembers) -> tuple[ValuePart, ...] | No
 
 
 def values_of(parts: tuple[ValuePart, ...]) -> Mapping[str, object]:
-    """The values that everybody may see, by name."""
+    """Returns the values that everybody may see, by name."""
     return {part.spec.name: part.value for part in parts if not part.spec.secret}
 
 

@@ -66,7 +66,7 @@ class StarvedConsumers(PulsarCheck):
         self.topics[event.stream, number(event.values, "producer_id")] = read_text(event.values, "topic") or ""
 
     def receive_send(self, event: MessageEvent) -> None:
-        """SEND: who has no permits misses it."""
+        """Notes a SEND to the topic of a consumer: a consumer without permits does not get it."""
         topic = self.topics.get((event.stream, number(event.values, "producer_id")))
         for known in islice(self.empty.get(topic or "", {}).values(), MOST_FED):
             known.missed.append((event.time, max(number(event.values, "num_messages", 1), 1)))
@@ -149,7 +149,7 @@ class StarvedConsumers(PulsarCheck):
         self.find(sentence, who=known.name, took=time - since, missed=counted)
 
     def has_others(self, known: _StarvingConsumer) -> bool:
-        """Whether another consumer of its subscription can be sent something."""
+        """Returns whether another consumer of its subscription can be sent something."""
         return any(
             each is not known
             and (each.topic, each.subscription) == (known.topic, known.subscription)

@@ -99,7 +99,7 @@ class MemberReport(Report[_Member]):
         return made  # type: ignore[no-any-return]
 
     def find_member(self, event: MessageEvent) -> _Member | None:
-        """The one whose number a message has; None where it has none."""
+        """Returns the one whose number a message has; None where it has none."""
         values, name = event.values, f"{self.noun}_id"
         return self.find((event.stream, values[name]), event) if isinstance(values.get(name), int) else None
 

@@ -49,7 +49,7 @@ class ConsumerPermits:
             self.now = 0
 
     def grant(self, permits: int, time: int) -> None:
-        """FLOW: as many more. A broker refuses a FLOW of none."""
+        """Adds the permits of a FLOW. A broker refuses a FLOW without permits."""
         if permits <= 0:
             return
         self.granted += permits
@@ -84,7 +84,7 @@ class ConsumerPermits:
 
 
 def read_ack_set(ack_set: object) -> int | None:
-    """An ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
+    """Returns an ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
 
     Facts (MessageIdData, BatchMessageAcker). Words are int64 and the first holds the lowest bits.
     """

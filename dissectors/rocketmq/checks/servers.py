@@ -60,7 +60,7 @@ class BusyBrokers(RocketmqCheck):
         self.windows: WindowTable[str, _AnswerWindow] = WindowTable(_AnswerWindow, WINDOW)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Nothing is wanted of a request but that its answer comes."""
+        """Notes a request, so that its answer is counted."""
         self.await_answer(event, True)
 
     def receive_answer(self, _: object, event: MessageEvent) -> None:

@@ -114,7 +114,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The values of a frame."""
+    """Returns the values of a frame."""
     return fold_tree(decode_tree(message, context))
 
 

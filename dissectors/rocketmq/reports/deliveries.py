@@ -173,7 +173,7 @@ class DeliveryReport(Report[MessageDelivery]):
         return message
 
     def is_passed_on(self, message: TrackedMessage, event: MessageEvent) -> bool:
-        """Whether a proxy sends on what it was sent and has not answered."""
+        """Returns whether a proxy sends on what it was sent and has not answered."""
         if message.stream is None or message.stream == event.stream or message.state != UNANSWERED:
             return False
         return self.is_between(message.stream, event.stream)

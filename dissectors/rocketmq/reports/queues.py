@@ -51,7 +51,10 @@ _Key = tuple[str, str, str, int]
 
 @make_slotted(frozen=False, eq=False)
 class QueueRow(OngoingRow):
-    """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
+    """A queue that a group reads. Offsets are None while no message has them. client: who pulled last.
+
+    rest: messages that a broker has left.
+    """
 
     topic: str = column("text", "the queue's", "")
     queue: int = column("number", "its number; -1 where the broker chooses one, as it does for pops", -1)

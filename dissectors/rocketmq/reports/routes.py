@@ -48,7 +48,7 @@ _Route = Mapping[str, _Broker]
 
 @make_slotted(frozen=False, eq=False)
 class TopicRouteRow(OngoingRow):
-    """route: the latest, None before the first. who: the clients that asked."""
+    """A topic whose route clients request. route: the latest, None before the first. who: the clients that asked."""
 
     topic: str = column("text", "what was asked for", "")
     state: str = column(

@@ -47,7 +47,7 @@ class Quorum(Check):
         self.compare(since, f"{event.client} acknowledged", event)
 
     def commit(self, event: MessageEvent) -> None:
-        """COMMIT, of which the first may come late."""
+        """Notes a COMMIT; the first follower to get it may get it late."""
         zxid = event.values.get("zxid")
         since = self.proposed.pop((event.server, zxid)) if isinstance(zxid, int) else None
         self.compare(since, f"{event.server} committed", event)

@@ -130,7 +130,7 @@ class SessionReport(Report[SessionRow]):
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
     def find_session(self, event: MessageEvent) -> SessionRow:
-        """The session that a message is of."""
+        """Returns the session that a message is of."""
         name = session_of(event)
         known = self.find(name, event)
         if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:

@@ -199,7 +199,7 @@ def find_requested_watches(name: str, values: Mapping[str, Any]) -> Call | None:
 
 
 def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The kinds and paths of the watches that a request sets, if its answer is right."""
+    """Returns the kinds and paths of the watches that a request sets, if its answer is right."""
     if name in AGAIN:
         return tuple(
             (kind, path)

@@ -15,7 +15,7 @@ from analyzer.cli.sections import LONGEST, SECTIONS, list_sections
 from tests.analyzer.cli.conftest import Call
 from tests.documents import ROOT
 
-NOT_RUN = {"open", "web", "sniff", "pipeline", "interfaces"}
+NOT_RUN = {"open", "web", "sniff", "pipeline", "interfaces", "serve"}
 """Commands that need a terminal, a browser, an interface, Spark, or what a machine may lack."""
 
 

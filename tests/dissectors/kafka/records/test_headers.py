@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import zlib
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
+from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, read_batch_headers
+from dissectors.kafka.records.headers.fast_path import read_header_columns
 from dissectors.wire.budget import Budget
 from dissectors.wire.varint import Unfit
 from tests.dissectors.kafka.records.test_values import batch, frame, message, record
@@ -66,3 +70,35 @@ def test_the_content_is_what_is_on_the_wire() -> None:
     first, second = read_batch_headers(ONE + GZIP, Budget())
     assert first[CONTENT] == record(0, 1, b"k", b"v")
     assert zlib.decompress(second[CONTENT], wbits=31) == record(0, 1, b"k", b"v" * 900)
+
+
+class Bytes:
+    """Fields one behind the other."""
+
+    def __init__(self, fields: list[bytes]) -> None:
+        self.size = np.array([len(field) for field in fields], np.int64)
+        self.at = np.cumsum(self.size) - self.size
+        self._data = np.frombuffer(b"".join(fields) + bytes(64), np.uint8)
+
+    def gather(self, locations: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.uint8]:
+        return self._data[locations[:, None] + np.arange(width)]
+
+
+def test_columns_of_many_fields_are_the_same() -> None:
+    fields = [*WHOLE.values(), *LEFT.values(), ONE + GZIP, *((ONE + GZIP)[:end] for end in range(len(ONE + GZIP)))]
+    source = Bytes(fields)
+    found = read_header_columns(source, source.at, source.size)
+    expected = []
+    for odd, data in zip(found.odd.tolist(), fields, strict=True):
+        if odd:
+            with pytest.raises(Unfit):
+                read_batch_headers(data, Budget())
+        else:
+            expected.append(read_batch_headers(data, Budget()))
+    assert found.counts[~found.odd].tolist() == [len(batches) for batches in expected]
+    every = [each for batches in expected for each in batches]
+    for name in ("baseOffset", "length", "lastOffsetDelta", "baseTimestamp", "producerEpoch", "baseSequence", "count"):
+        assert found.columns[name].tolist() == [each[name] for each in every]
+    for name in ("transactional", "control", "deleteHorizon"):
+        assert found.columns[name].astype(bool).tolist() == [each[name] for each in every]
+    assert [CODECS[codec] for codec in found.columns["compression"].tolist()] == [each["compression"] for each in every]

@@ -1,0 +1,297 @@
+"""Which messages of one layout say the same in some fields, and what differs between them, as columns.
+
+Theory. A layout is walked once for all messages (analyzer.query.projection). What stands in the wanted fields makes a
+line of numbers for each message: numbers are themselves, a text is the number of its bytes in a table. Messages with
+equal lines are alike: the visits of the walk come in the same order for messages of the same structure, so the line
+says also how many elements each array has. Fields in records are read by the protocol (FastPath.inner).
+
+A message that does not fit its layout, or has anything that the walk does not read, is in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
+from analyzer.query.fields.walked import INTEGERS, is_plain
+from analyzer.query.projection import decode_number, walk_layout
+from dissectors.message import Path
+from dissectors.wire.fast_path import FastPath, HeaderLayout, InnerReader
+from dissectors.wire.plan import Array as Many
+from dissectors.wire.plan import KeyedMembers, Leaf, Step, Tags, When, inside, leaves_of
+from dissectors.wire.primitive import FixedWidth
+
+LONGEST = 1024
+"""Numbers in the line of a message; one with more is in no group."""
+
+_FACTORS = np.random.default_rng(27).integers(1, 1 << 63, LONGEST, np.int64) | 1
+"""Multipliers of a hash; any will do, for lines with equal hashes are compared."""
+
+_NONE = np.zeros(0, np.int64)
+
+
+Quiet = tuple[Path, int | None]
+"""A field, and the number that it must have; None is null."""
+
+
+class FieldSelection(NamedTuple):
+    """Fields of messages by which they are alike (same), that differ (numbers), and that must have a value (quiet)."""
+
+    same: frozenset[Path]
+    numbers: frozenset[Path]
+    quiet: frozenset[Quiet]
+
+
+class _Inside(NamedTuple):
+    """Fields in the bytes of a leaf: the names by which messages are alike, and of numbers the names with paths."""
+
+    reader: InnerReader
+    same: Sequence[str]
+    numbers: Mapping[str, Path]
+
+
+class AlikePlan(NamedTuple):
+    """How a layout is walked: for each leaf by its id what it is wanted for."""
+
+    layout: HeaderLayout
+    same: frozenset[int]
+    numbers: Mapping[int, Path]
+    quiet: Mapping[int, Sequence[Quiet]]
+    inside: Mapping[int, _Inside]
+
+
+def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection) -> AlikePlan | None:
+    """Plans the walk to fields; None where one of them cannot be read so."""
+    same: set[int] = set()
+    numbers: dict[int, Path] = {}
+    quiet: dict[int, list[Quiet]] = {}
+    must = [path for path, _ in wanted.quiet]
+    inner: dict[int, tuple[InnerReader, list[str], dict[str, Path]]] = {}
+    for path in {*wanted.same, *wanted.numbers, *must}:
+        is_number = path in wanted.numbers
+        for leaf, rest in find_leaves(layout.steps, path):
+            if rest or not is_plain(leaf):
+                reader = fast_path.inner(leaf)
+                if reader is None or len(rest) != 1 or path in must:
+                    return None
+                if rest[0] in reader.ignored:
+                    continue
+                mine = inner.setdefault(id(leaf), (reader, [], {}))
+                if is_number:
+                    mine[2][rest[0]] = path
+                if path in wanted.same:
+                    mine[1].append(rest[0])
+                continue
+            if is_number and not _is_integer(leaf):
+                return None
+            if is_number:
+                numbers[id(leaf)] = path
+            if path in must:
+                quiet[id(leaf)] = [each for each in wanted.quiet if each[0] == path]
+            if path in wanted.same:
+                same.add(id(leaf))
+    return AlikePlan(layout, frozenset(same), numbers, quiet, {key: _Inside(*each) for key, each in inner.items()})
+
+
+def find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]]:
+    """Yields the leaves that a path leads to, or through, each with the names behind it; of a struct, all in it."""
+    for step in steps:
+        if isinstance(step, Tags | When | KeyedMembers):
+            yield from find_leaves(inside(step), path)
+        elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
+            yield step, path[1:]
+        elif step.spec.name == path[0]:
+            element = step.element if isinstance(step, Many) else step
+            if isinstance(element, Leaf):
+                yield element, path[1:]
+            elif len(path) > 1:
+                yield from find_leaves(element.steps, path[1:])
+            else:
+                yield from ((leaf, ()) for leaf in leaves_of(element.steps))
+
+
+def _is_integer(leaf: Leaf) -> bool:
+    primitive = leaf.primitive
+    return isinstance(primitive, FixedWidth) and primitive.convert is None and primitive.code in INTEGERS
+
+
+class _Numbers(NamedTuple):
+    """Numbers of a field: the message of each, rising, and the number."""
+
+    rows: Ints
+    values: Ints
+
+
+class _Field(NamedTuple):
+    """Numbers of a field, and for each message where its own begin, and how many they are."""
+
+    values: Ints
+    begin: Ints
+    places: Ints
+
+
+class Alike:
+    """n messages. group (int64): what those that are alike share, -1 where a message is in none.
+
+    loud: by field and value the messages (bool) that have another value.
+    """
+
+    def __init__(self, plan: AlikePlan, source: Any, at: Ints, length: Ints, texts: dict[bytes, int]) -> None:
+        """Walks messages at places of a source. texts: numbers of texts, to be shared by several walks."""
+        eye = _Collector(plan, source, len(at), texts)
+        good = walk_layout(plan.layout, source, at, length, eye)
+        good &= (eye.count <= LONGEST) & ~eye.odd
+        self.group = _number_lines(eye.make_lines(), eye.count, good)
+        self.loud = eye.loud
+        self._numbers = {path: _join(parts, len(at)) for path, parts in eye.numbers.items()}
+
+    def read_numbers(self, path: Path, rows: Ints) -> Ints:
+        """Returns the numbers of a field in alike messages (m, at least one): int64, places in a message x m."""
+        found = self._numbers.get(path)
+        if found is None:
+            return np.zeros((0, len(rows)), np.int64)
+        places = found.begin[rows] + np.arange(found.places[rows[0]])[:, None]
+        numbers: Ints = found.values[places]
+        return numbers
+
+
+def _join(parts: Sequence[_Numbers], messages: int) -> _Field:
+    rows = np.concatenate([_NONE, *(part.rows for part in parts)])
+    values = np.concatenate([_NONE, *(part.values for part in parts)])
+    if len(parts) > 1:
+        values = values[np.argsort(rows, kind="stable")]
+    count = np.bincount(rows, minlength=messages)
+    return _Field(values, np.cumsum(count) - count, count)
+
+
+class _Collector:
+    """An Eye that collects lines and numbers. count: numbers in the line of each message."""
+
+    def __init__(self, plan: AlikePlan, source: Any, messages: int, texts: dict[bytes, int]) -> None:
+        self._plan, self._source, self._texts = plan, source, texts
+        self._leaves: dict[int, int] = {}
+        self._parts: list[tuple[Ints, Ints, Ints, int]] = []
+        self.count = np.zeros(messages, np.int64)
+        self.odd = np.zeros(messages, bool)
+        self.loud: dict[Quiet, Bools] = {
+            each: np.zeros(messages, bool) for quiet in plan.quiet.values() for each in quiet
+        }
+        self.numbers: dict[Path, list[_Numbers]] = {}
+
+    def is_wanted(self, leaf: Leaf) -> bool:
+        """See Eye."""
+        key, plan = id(leaf), self._plan
+        return key in plan.same or key in plan.numbers or key in plan.quiet or key in plan.inside
+
+    def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+        """See Eye."""
+        key, plan = id(leaf), self._plan
+        if key in plan.inside:
+            assert size is not None
+            self._look_inside(leaf, plan.inside[key], rows, at, size)
+            return
+        if size is None:
+            values = self._read_fixed(leaf, at)
+        else:
+            values = [self._read_texts(rows, at, size)]
+        if key in plan.numbers:
+            self.numbers.setdefault(plan.numbers[key], []).append(_Numbers(rows, values[0]))
+        for quiet in plan.quiet.get(key, ()):
+            self.loud[quiet][rows[values[0] != (_NULL if quiet[1] is None else quiet[1])]] = True
+        if key in plan.same:
+            for each in values:
+                self._add(self._number_leaf(key), rows, each)
+
+    def _read_fixed(self, leaf: Leaf, at: Ints) -> list[Ints]:
+        """A field of fixed width as numbers: one for each eight bytes."""
+        there = self._source.gather(at, leaf.primitive.size)
+        primitive = leaf.primitive
+        if isinstance(primitive, FixedWidth) and _is_integer(leaf):
+            return [decode_number(there, primitive.code)]
+        padded = np.zeros((len(at), -(-there.shape[1] // 8) * 8), np.uint8)
+        padded[:, : there.shape[1]] = there
+        return list(padded.view(np.int64).T)
+
+    def _read_texts(self, rows: Ints, at: Ints, size: Ints) -> Ints:
+        """The numbers of texts; -1 for null."""
+        known = self._texts
+        found = self._source.read_many(at, np.maximum(size, 0))
+        numbers = [known.get(each) for each in found]
+        if None in numbers:
+            numbers = [_number_text(known, each) for each in found]
+        values = np.array(numbers, np.int64)
+        values[size < 0] = _NULL
+        self.odd[rows[values == _INVALID]] = True
+        return values
+
+    def _look_inside(self, leaf: Leaf, wanted: _Inside, rows: Ints, at: Ints, size: Ints) -> None:
+        found = wanted.reader.read(self._source, at, size)
+        self.odd[rows[found.odd]] = True
+        self._add(self._number_leaf(id(leaf)), rows, np.where(size < 0, -1, found.counts))
+        mine = np.repeat(rows, found.counts)
+        for name in wanted.same:
+            self._add(self._number_leaf((id(leaf), name)), mine, found.columns[name])
+        for name, path in wanted.numbers.items():
+            self.numbers.setdefault(path, []).append(_Numbers(mine, found.columns[name]))
+
+    def _number_leaf(self, key: Any) -> int:
+        return self._leaves.setdefault(key, len(self._leaves))
+
+    def _add(self, leaf: int, rows: Ints, values: Ints) -> None:
+        """Adds numbers to the lines of messages; those of one message come together."""
+        place = self.count[rows]
+        if len(rows) > 1 and bool((rows[1:] == rows[:-1]).any()):
+            begin, end = find_runs(rows)
+            place += rank_in_runs(end - begin)
+            self.count[rows[begin]] += end - begin
+        else:
+            self.count[rows] += 1
+        self._parts.append((rows, place, values, leaf))
+
+    def make_lines(self) -> tuple[Ints, Ints, Ints]:
+        """Where the line of each message begins, and all lines: their numbers, and the fields that these are of."""
+        begin = np.cumsum(self.count) - self.count
+        total = int(self.count.sum())
+        values, leaves = np.zeros(total, np.int64), np.zeros(total, np.int64)
+        for rows, place, there, leaf in self._parts:
+            to = begin[rows] + place
+            values[to] = there
+            leaves[to] = leaf
+        return begin, values, leaves
+
+
+_NULL, _INVALID = -1, -2
+"""Stand for null, and for what is no UTF-8, among the numbers of texts."""
+
+
+def _number_text(known: dict[bytes, int], text: bytes) -> int:
+    """The number of a text in a table, where it is added; _INVALID for what is no UTF-8."""
+    found = known.get(text)
+    if found is None:
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            found = known[text] = _INVALID
+        else:
+            found = known[text] = len(known)
+    return found
+
+
+def _number_lines(lines: tuple[Ints, Ints, Ints], count: Ints, good: Bools) -> Ints:
+    """A number for each message that those with equal lines share; -1 where a message is not good."""
+    begin, values, leaves = lines
+    group = np.full(len(count), -1, np.int64)
+    groups = 0
+    for length in np.unique(count[good]).tolist():
+        rows = np.flatnonzero(good & (count == length))
+        places = begin[rows][:, None] + np.arange(length)
+        numbers, fields = values[places], leaves[places]
+        hashes = ((numbers ^ fields << 48) * _FACTORS[:length]).sum(axis=1)
+        _, first, mine = np.unique(hashes, return_index=True, return_inverse=True)
+        equal = ((numbers == numbers[first[mine]]) & (fields == fields[first[mine]])).all(axis=1)
+        group[rows[equal]] = mine[equal] + groups
+        groups += len(first)
+    return group

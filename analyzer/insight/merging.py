@@ -1,0 +1,325 @@
+"""Alike messages merged for the correlators that take them at once (dissectors.correlator).
+
+Theory. What a correlator may not see out of order are the messages that it gets one by one, and ends of connections.
+They cut its rows into stretches; within one, its alike messages are one group, and answers are alike only if their
+requests are in one group. Groups are made of the columns of some thousand rows. Each comes in the place of its first
+message, so an answer comes behind its request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints, argsort_stable, find_runs, iterate_groups, make_group_keys
+from analyzer.decode.multi_segment import locate_messages
+from analyzer.insight.alike import Alike, AlikePlan, FieldSelection, plan_alike
+from analyzer.insight.events import Events
+from analyzer.query.fields.walked import find_layout
+from analyzer.session import Analysis
+from dissectors.api import Context, Dissector, Role, State
+from dissectors.correlator import Correlator, Merge, MergedMessages, MessageEvent, MessageKind
+from dissectors.message import Path
+from dissectors.report import REPORTED
+from dissectors.wire.fast_path import NULL, NULL64, load_fast_path
+
+WORTH = 16
+"""Messages of a kind below which each is read for itself."""
+
+_SAME = ("stream", "client", "operation")
+MOST = 62
+"""Correlators that may take merged messages: their numbers are bits."""
+
+
+class ReadEvents(Protocol):
+    """Makes events of rows (n), with the values of other rows (n); without values where these are None."""
+
+    def __call__(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
+        """Returns them in the order of rows."""
+
+
+class KindPlan(NamedTuple):
+    """What is known of rows of a kind. wanted: bits of the correlators that want them.
+
+    takers: by number those that take them merged, and how. bare: bits of those that read no fields of them. walk: how
+    fields are read in columns; None where there is no need.
+    """
+
+    wanted: int
+    takers: Mapping[int, Merge]
+    bare: int
+    walk: AlikePlan | None
+
+
+def plan_kind(dissector: Dissector, context: Context, correlators: Sequence[Correlator[Any]]) -> KindPlan:
+    """Plans how messages of a kind are merged."""
+    what: MessageKind = (dissector.name, context.code, context.role)
+    found = {number: each.on[what] for number, each in enumerate(correlators[:MOST]) if what in each.on}
+    wanted, bare = (_bits(found), _bits(number for number, each in found.items() if not each.paths))
+    takers = {number: each.merge for number, each in found.items() if each.merge is not None}
+    fields = [(found[number].paths if merge.handle else frozenset(), merge) for number, merge in takers.items()]
+    same = frozenset(path for paths, merge in fields for path in paths - merge.numbers)
+    numbers = frozenset(path for _, merge in fields for path in merge.numbers)
+    quiet = frozenset(each for _, merge in fields for each in merge.quiet.items())
+    walk = None
+    if same or numbers or quiet:
+        fast_path, layout = load_fast_path(dissector), find_layout(dissector, context)
+        if fast_path is not None and layout is not None and REPORTED not in same:
+            walk = plan_alike(fast_path, layout, FieldSelection(same, numbers, quiet))
+        if walk is None:
+            takers = {number: merge for number, merge in takers.items() if bare >> number & 1}
+    return KindPlan(wanted, takers, bare, walk)
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+class Delivery(NamedTuple):
+    """Merged messages for a correlator (by number), in the place of the first."""
+
+    row: int
+    correlator: int
+    handle: Callable[[Any, MergedMessages], None]
+    merged: MergedMessages
+
+
+class MergedPart(NamedTuple):
+    """Of n rows: `taken` (int64, n), the bits of correlators that take each merged; and deliveries by their rows."""
+
+    taken: Ints
+    deliveries: list[Delivery]
+
+
+class _Part:
+    """Consecutive rows (n) on their way. walked: those that were walked together, with the place of each in these.
+
+    basic, group (int64, n): what rows share that are alike by the index, and by their fields, too; -1: in no group.
+    """
+
+    def __init__(self, session: Analysis, rows: Ints, keys: Ints, plans: Sequence[KindPlan | None]) -> None:
+        self.rows, self.keys, self.plans = rows, keys, plans
+        column = session.rows.column
+        self.partner = column("partner")[rows].astype(np.int64)
+        self.answers = column("role")[rows] == Role.RESPONSE
+        alone = self.partner == NULL
+        _, self.basic = make_group_keys([keys, *(column(name)[rows] for name in _SAME), alone])
+        self.group = np.full(len(rows), -1, np.int64)
+        self.walks: list[Alike] = []
+        self.walk, self.place = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        self.time = column("time")[rows]
+
+    def walk_kinds(self, session: Analysis, texts: dict[bytes, int]) -> None:
+        """Reads the fields of the kinds whose plan has a walk."""
+        column = session.rows.column
+        whole = column("state")[self.rows] == State.COMPLETE
+        for key, places in iterate_groups(self.keys):
+            plan = self.plans[key]
+            if plan is None or plan.walk is None:
+                continue
+            places = places[whole[places]]
+            for mine, source, at in locate_messages(session, self.rows[places], WORTH):
+                those = places[mine]
+                length = column("length")[self.rows[those]].astype(np.int64)
+                alike = Alike(plan.walk, source, at, length, texts)
+                self.walk[those], self.place[those] = len(self.walks), np.arange(len(those))
+                _, groups = make_group_keys([alike.group, self.basic[those]])
+                self.group[those] = np.where(alike.group < 0, -1, groups + int(self.group.max(initial=-1)) + 1)
+                self.walks.append(alike)
+
+    def find_leaders(self) -> Ints:
+        """The first row of the group of each row."""
+        _, first, which = np.unique(self.group, return_index=True, return_inverse=True)
+        leaders: Ints = self.rows[first[which]]
+        return leaders
+
+    def spread(self, values: Sequence[Any]) -> Any:
+        """One value for each plan as an array with one for each row."""
+        return np.array(values)[self.keys]
+
+    def find_quiet(self, quiet: Mapping[Path, int | None], key: int) -> Bools:
+        """Which rows of a kind are in a group, and have in some fields what they must."""
+        found: Bools = (self.keys == key) & (self.group >= 0)
+        for number, alike in enumerate(self.walks):
+            for each in quiet.items() & alike.loud.keys():
+                mine = np.flatnonzero(found & (self.walk == number))
+                found[mine[alike.loud[each][self.place[mine]]]] = False
+        return found
+
+
+class Merger:
+    """Merges the messages of a reading, part by part.
+
+    ends: the rows, rising, before which ends of connections are ended. read: makes events of rows.
+    """
+
+    def __init__(
+        self,
+        session: Analysis,
+        events: Events,
+        correlators: Sequence[Correlator[Any]],
+        ends: Sequence[int],
+        read: ReadEvents,
+    ) -> None:
+        self._session, self._events, self._read = session, events, read
+        self._correlators, self._ends = correlators, np.array(ends, np.int64)
+        self._texts: dict[bytes, int] = {}
+        self._late: dict[int, dict[int, int]] = {}
+        """By correlator and row of a request, whose answer is in a later part, the first row of its group."""
+
+    def merge(self, rows: Ints, keys: Ints, plans: Sequence[KindPlan | None]) -> MergedPart:
+        """Merges consecutive rows. keys: of each the number of its plan."""
+        taken = np.zeros(len(rows), np.int64)
+        takers = sorted({number for plan in plans if plan is not None for number in plan.takers})
+        if not takers:
+            return MergedPart(taken, [])
+        part = _Part(self._session, rows, keys, plans)
+        part.walk_kinds(self._session, self._texts)
+        if len(self._texts) > _MOST_TEXTS:
+            self._texts.clear()
+        groups = [group for number in takers for group in self._merge_for(number, part, taken)]
+        groups.sort(key=_first_of)
+        elapsed = self._events.find_elapsed(rows)
+        deliveries = [
+            Delivery(event.row, group.correlator, group.handle, _GroupMessages(self._read, part, elapsed, group, event))
+            for group, event in zip(groups, self._make_events(part, groups), strict=True)
+        ]
+        return MergedPart(taken, deliveries)
+
+    def _make_events(self, part: _Part, groups: Sequence[_Group]) -> list[MessageEvent]:
+        """The event of the first message of each group."""
+        first = np.array([_first_of(group) for group in groups], np.int64)
+        bare = np.array([group.bare for group in groups], bool)
+        found: list[MessageEvent | None] = [None] * len(groups)
+        leaders = part.find_leaders()
+        for chosen in (bare, ~bare):
+            places, which = np.unique(first[chosen], return_inverse=True)
+            values = None if chosen is bare else leaders[places]
+            events = self._read(part.rows[places], values) if len(places) else []
+            for number, place in zip(np.flatnonzero(chosen).tolist(), which.tolist(), strict=True):
+                found[number] = events[place]
+        return [event for event in found if event is not None]
+
+    def _merge_for(self, number: int, part: _Part, taken: Ints) -> Iterator[_Group]:
+        """What a correlator gets merged; marks it in `taken`."""
+        correlator, bit = self._correlators[number], 1 << number
+        group, mine = np.full(len(part.rows), -1, np.int64), np.zeros(len(part.rows), bool)
+        for key, plan in enumerate(part.plans):
+            if plan is None or number not in plan.takers:
+                continue
+            bare = bool(plan.bare & bit)
+            those = part.keys == key if bare else part.find_quiet(plan.takers[number].quiet, key)
+            mine |= those
+            group[those] = -2 - part.basic[those] if bare else part.group[those]
+        taken[mine] |= bit
+        alone = (part.spread([0 if plan is None else plan.wanted for plan in part.plans]) & bit != 0) & ~mine
+        stretch = np.cumsum(alone)
+        if type(correlator).end_connection is not Correlator.end_connection:
+            stretch += np.searchsorted(self._ends, part.rows, "right")
+        first = part.rows.copy()
+        asking = np.flatnonzero(mine & ~part.answers)
+        found = self._group_rows([group[asking], stretch[asking]], asking, part, first)
+        requests = self._find_requests(number, part, first)
+        late = alone & part.answers & (requests != part.partner)
+        for partner, request in zip(part.partner[late].tolist(), requests[late].tolist(), strict=True):
+            correlator.merged_with[partner] = request
+        answering = np.flatnonzero(mine & part.answers)
+        found += self._group_rows([group[answering], stretch[answering], requests[answering]], answering, part, first)
+        for places in found:
+            plan = part.plans[part.keys[places[0]]]
+            assert plan is not None
+            handle = plan.takers[number].handle
+            if handle is not None:
+                is_answer = part.answers[places[0]] and part.partner[places[0]] != NULL
+                request = int(requests[places[0]]) if is_answer else None
+                yield _Group(number, handle, places, request, bool(plan.bare & bit))
+
+    def _group_rows(self, columns: Sequence[Ints], places: Ints, part: _Part, first: Ints) -> list[Ints]:
+        """The places of each group; notes the first row of its group for each."""
+        if not len(places):
+            return []
+        _, keys = make_group_keys(columns)
+        order = argsort_stable(keys)
+        begin, end = find_runs(keys[order])
+        places = places[order]
+        first[places] = part.rows[np.repeat(places[begin], end - begin)]
+        return [places[one:behind] for one, behind in zip(begin.tolist(), end.tolist(), strict=True)]
+
+    def _find_requests(self, number: int, part: _Part, first: Ints) -> Ints:
+        """The first row of the group of each answer's request; remembers it for answers that are in later parts."""
+        late = self._late.setdefault(number, {})
+        requests = part.partner.copy()
+        begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
+        inside = part.answers & (requests >= begin) & (requests < end)
+        requests[inside] = first[requests[inside] - begin]
+        for place in np.flatnonzero(part.answers & (requests >= 0) & (part.partner < begin)).tolist() if late else ():
+            requests[place] = late.pop(int(requests[place]), int(requests[place]))
+        later = ~part.answers & (part.partner >= end) & (first != part.rows)
+        late.update(zip(part.rows[later].tolist(), first[later].tolist(), strict=True))
+        return requests
+
+
+_MOST_TEXTS = 100_000
+
+
+class _Group(NamedTuple):
+    """Alike messages for a correlator, by their places in a part. bare: it reads no fields of them."""
+
+    correlator: int
+    handle: Callable[[Any, MergedMessages], None]
+    places: Ints
+    request: int | None
+    bare: bool
+
+
+def _first_of(group: _Group) -> int:
+    return int(group.places[0])
+
+
+class _GroupMessages(MergedMessages):
+    """The messages of a group."""
+
+    def __init__(self, read: ReadEvents, part: _Part, elapsed: Ints, group: _Group, first: MessageEvent) -> None:
+        self._read, self._part, self._elapsed, self._places = read, part, elapsed, group.places
+        self.first, self.last_row, self.request = first, int(part.rows[group.places[-1]]), group.request
+        self.count, self.latest = len(group.places), int(part.time[group.places].max())
+
+    def list_numbers(self, path: Path) -> list[list[int]]:
+        """See MergedMessages."""
+        return self._read_numbers(path).tolist()  # type: ignore[no-any-return]
+
+    def sum_numbers(self, path: Path) -> list[int]:
+        """See MergedMessages."""
+        return self._read_numbers(path).sum(axis=1).tolist()  # type: ignore[no-any-return]
+
+    def _read_numbers(self, path: Path) -> Ints:
+        part = self._part
+        return part.walks[int(part.walk[self._places[0]])].read_numbers(path, part.place[self._places])
+
+    def list_rows(self) -> list[int]:
+        """See MergedMessages."""
+        rows: list[int] = self._part.rows[self._places].tolist()
+        return rows
+
+    def list_times(self) -> list[int]:
+        """See MergedMessages."""
+        times: list[int] = self._part.time[self._places].tolist()
+        return times
+
+    def list_partners(self) -> list[int]:
+        """See MergedMessages."""
+        partners: list[int] = np.maximum(self._part.partner[self._places], -1).tolist()
+        return partners
+
+    def list_elapsed(self) -> list[int]:
+        """See MergedMessages."""
+        elapsed: list[int] = self._elapsed[self._places].tolist()
+        return [] if NULL64 in elapsed else elapsed
+
+    def list_values(self) -> Iterator[Mapping[str, Any]]:
+        """See MergedMessages."""
+        for row in self._part.rows[self._places]:
+            (event,) = self._read(np.array([row]), np.array([row]))
+            yield event.values
