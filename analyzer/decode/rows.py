@@ -303,7 +303,7 @@ def list_keys() -> Iterable[str]:
 def split_rows(
     session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES
 ) -> Iterator[Ints]:
-    """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
+    """Divides rows into runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
     sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
     first = 0

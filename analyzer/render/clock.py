@@ -71,7 +71,7 @@ def make_clock_cells(times: Ints) -> Cells:
 
 
 class TimeClock:
-    """The key `time` of rows in one of the formats that are seconds."""
+    """Formats the key `time` of rows in seconds: since the first packet, since the row before, or since 1970."""
 
     def __init__(self, form: TimeFormat) -> None:
         self._form = form

@@ -40,7 +40,7 @@ NOTHING = SessionTopics()
 
 
 class SessionState:
-    """Partitions in the order in which they were added."""
+    """The topics and partitions of a fetch session, in the order in which requests added them."""
 
     def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
         self._partitions: dict[Partition, None] = {}

@@ -119,7 +119,7 @@ class SessionReport(Report[SessionRow]):
         super().close(row)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Without a session on it, or with one that is over or elsewhere, a connection's end says nothing."""
+        """Notes that a session lost its connection, unless the session is over or has another connection by now."""
         known = self.rows.get(self.on_stream.pop(end.stream, None))
         if known is None or known.stream != end.stream:
             return
