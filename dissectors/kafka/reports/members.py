@@ -116,7 +116,7 @@ class MemberReport(Report[MemberRow]):
         return row
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Notes a member's request: JoinGroup, SyncGroup, Heartbeat, OffsetCommit, or a heartbeat of the newer groups (KIP-848)."""
+        """Notes a JoinGroup, SyncGroup, Heartbeat, OffsetCommit or ConsumerGroupHeartbeat of a member."""
         values = event.values
         group, id = text(values, "groupId"), text(values, "memberId")
         if group is None:
