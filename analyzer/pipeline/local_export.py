@@ -24,6 +24,7 @@ from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import REPORTS, TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
+from analyzer.pipeline.views import write_views
 from analyzer.session import Analysis, Session
 
 PART_NAME = "part-00000"
@@ -69,6 +70,8 @@ def write_tables(
 ) -> Mapping[str, int]:
     """Writes tables of a session that was read to its end into a folder, FOLDER/TABLE/date=.../protocol=.../.
 
+    Beside them is views.sql, with a view of each for DuckDB.
+
     rows: of messages only these, rising; see Chosen.rows. Returns how many rows each table has; one without any is no
     folder. A table appears whole; the folder may hold others, and is made if there is none. Raises UserError. tick:
     called now and then; what it raises ends the writing.
@@ -82,6 +85,7 @@ def write_tables(
                 publish_folder(os.path.join(hidden, table), target, force=force)
             elif force:
                 shutil.rmtree(target, ignore_errors=True)
+        write_views(folder)
     return counts
 
 
