@@ -28,7 +28,10 @@ class Conversation(ABC):
     """What the client is called in all rows of the connection that name none themselves, once that is known."""
 
     def note_loss(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
-        """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
+        """Notes that bytes of a direction are lost after the latest message of step(). Does nothing by default.
+
+        Never raises.
+        """
 
     def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
         """Returns whether what may be a message behind a gap would answer none of the requests that wait. Never raises.

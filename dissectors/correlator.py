@@ -314,7 +314,7 @@ def merge_by(
     numbers: Iterable[Path] = (),
     quiet: Mapping[Path, int | None] = MappingProxyType({}),
 ) -> Merge:
-    """Makes a Merge."""
+    """Makes the Merge of a subscription: how similar messages are merged before they are handled."""
     return Merge(handle, frozenset(numbers), quiet)
 
 

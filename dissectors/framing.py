@@ -17,7 +17,7 @@ class LengthPrefixed:
     maximum: int
 
     def size(self, head: bytes) -> int:
-        """Length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
+        """Returns length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
         size = int.from_bytes(head, "big")
         return self.width + size if self.minimum <= size <= self.maximum else 0
 
@@ -29,7 +29,7 @@ class Window(Protocol):
         """How many there are."""
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on; fewer where no more have come."""
 
 
 class Framer(ABC):

@@ -51,7 +51,7 @@ class Payload(NamedTuple):
 
 
 def anything() -> None:
-    """The carriers of a protocol that does not say which messages may carry records."""
+    """Returns None: any message of the protocol may carry records."""
 
 
 @make_slotted(eq=False)

@@ -13,7 +13,7 @@ from dissectors.field import Tree
 
 
 class RawRun(NamedTuple):
-    """Bytes of one direction without a gap. ports: of who sent them, and of who received them."""
+    """Bytes of one direction without a gap, which belong to no message. ports: of the sender and of the receiver."""
 
     data: bytes
     ports: tuple[int, int]

@@ -46,7 +46,9 @@ INSTRUCTIONS = (
 
 
 class Service:
-    """Open captures, and what is asked of them. folders: captures are read below these only.
+    """Answers questions about captures, which it opens when they are first named.
+
+    folders: captures are read below these only.
 
     Every method raises WireanalyzeError for what the caller can correct.
     """

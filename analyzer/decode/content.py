@@ -65,7 +65,7 @@ def make_context(session: Analysis, role: int, code: int, version: int, extra: i
 
 
 def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
-    """Location (negative: lost), length and packet of each piece of a row's bytes, in order."""
+    """Returns location (negative: lost), length and packet of each piece of a row's bytes, in order."""
     first = session.rows.cell("pieces", row)
     last = first + session.rows.cell("count", row)
     columns = (session.engine.pieces.column(name)[first:last].tolist() for name in ("at", "length", "packet"))

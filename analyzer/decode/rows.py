@@ -149,7 +149,7 @@ class RowReader:
         return make_nullable(self.take_cells(name, rows))
 
     def read_names(self, name: str, rows: Ints) -> TextColumn:
-        """Numbers of Names as their strings."""
+        """Returns the texts of name numbers."""
         numbers = self.take_cells(name, rows)
         return TextColumn(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
@@ -218,13 +218,13 @@ class RowReader:
         return IntegerColumn(found, ~answer)
 
     def read_endpoints(self, rows: Ints, sender: bool) -> TextColumn:
-        """`address:port` of who sent the row, or of who received it."""
+        """Returns `address:port` of who sent the row, or of who received it."""
         side = self.take_cells("side", rows).astype(np.int64)
         key = self.take_cells("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
         return TextColumn(self._endpoints, key)
 
     def read_protocols(self, rows: Ints) -> TextColumn:
-        """Protocol names; `unknown` for raw bytes."""
+        """Returns protocol names; `unknown` for raw bytes."""
         numbers = self.take_cells("protocol", rows)
         return TextColumn(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
@@ -303,7 +303,7 @@ def list_keys() -> Iterable[str]:
 def split_rows(
     session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES
 ) -> Iterator[Ints]:
-    """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
+    """Divides rows into runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
     sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
     first = 0

@@ -42,7 +42,7 @@ class DistinctValues(Generic[_Kind]):
         self._numbers: dict[_Kind, int] = {}
 
     def assign_number(self, kind: _Kind) -> int:
-        """That of a value, given now if it is new."""
+        """Returns the number of a value; a new value gets the next number."""
         return self._numbers.setdefault(kind, len(self._numbers))
 
     @property

@@ -40,7 +40,7 @@ class StoredOrigins:
         self._record: list[Ints] = []
 
     def add(self, file: Ints, record: Ints) -> None:
-        """The next packets of the timeline."""
+        """Adds the next packets of the timeline."""
         self._file.append(file.astype(np.int32))
         self._record.append(record)
 
@@ -83,7 +83,7 @@ class CountingOrigins(StoredOrigins):
         self._counts = np.zeros(len(files), np.int64)
 
     def count_records(self, records: RecordBlock) -> None:
-        """The next records of the timeline; a file's number is its place among the inputs."""
+        """Adds the next records of the timeline; a file's number is its place among the inputs."""
         if len(self.files) == 1:
             return
         file = records.at >> SHIFT

@@ -255,7 +255,7 @@ class PartitionPart:
         """Does nothing: a part keeps all of its packets until it is closed."""
 
     def close(self) -> None:
-        """The captures belong to the library."""
+        """Does nothing: the library closes the captures."""
         if self._behind is not None:
             self._behind.close()
 

@@ -81,7 +81,7 @@ class CountReader:
         self._read: dict[str, int] = {}
 
     def read_counts(self) -> ProgressCounts:
-        """Everything that was counted until now."""
+        """Returns everything that was counted until now."""
         for name in os.listdir(self._folder):
             if name.startswith(OWNER_FILE):
                 continue
@@ -146,7 +146,7 @@ class ConnectTaskMonitor:
 
 
 def create_task_monitor(spark: SparkSession) -> TaskMonitor:
-    """Whoever knows of this session's tasks."""
+    """Creates the monitor that fits the kind of the Spark session."""
     return (
         ConnectTaskMonitor(spark)
         if type(spark).__module__.startswith("pyspark.sql.connect")

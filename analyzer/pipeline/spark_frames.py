@@ -107,7 +107,10 @@ def choose_task_count(files: Sequence[CaptureFile], worth: int, usual: int) -> i
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Tasks that run at a time. Spark Connect does not say, but deals out a range to as many."""
+    """Returns how many tasks run at the same time.
+
+    Spark Connect does not report it, so the parts of a range are counted.
+    """
     from pyspark.sql.functions import max, spark_partition_id
 
     if not type(spark).__module__.startswith("pyspark.sql.connect"):

@@ -238,7 +238,7 @@ def _name_user(master: str) -> None:
 
 @contextmanager
 def open_submitted_session() -> Iterator[SparkSession]:
-    """The session for which spark-submit has started Java; what Spark says goes where spark-submit lets it go."""
+    """Opens the session for which spark-submit has started Java. Spark's log goes where spark-submit sends it."""
     from pyspark.sql import SparkSession
 
     with translate_spark_errors(None):

@@ -50,7 +50,7 @@ class SecondsColumn:
 
 
 def format_seconds(nanoseconds: int) -> str:
-    """`-0.000000001`: seconds with nine decimals."""
+    """Formats as `-0.000000001`: seconds with nine decimals."""
     whole, fraction = divmod(abs(nanoseconds), SECOND)
     return f"{'-' if nanoseconds < 0 else ''}{whole}.{fraction:09}"
 
@@ -71,7 +71,7 @@ def make_clock_cells(times: Ints) -> Cells:
 
 
 class TimeClock:
-    """The key `time` of rows in one of the formats that are seconds."""
+    """Formats the key `time` of rows in seconds: since the first packet, since the row before, or since 1970."""
 
     def __init__(self, form: TimeFormat) -> None:
         self._form = form
@@ -84,7 +84,7 @@ class TimeClock:
         return self._form == "delta"
 
     def set_next_rows(self, reader: RowReader, rows: Ints) -> None:
-        """These rows are printed next, in this order, each of them once."""
+        """Announces the rows that are printed next, in this order, each of them once."""
         if not self.is_delta or not len(rows):
             return
         times = reader.take_cells("time", rows).astype(np.int64)

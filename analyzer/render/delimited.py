@@ -64,7 +64,7 @@ def format_header(keys: Sequence[str], delimiter: str) -> bytes:
 
 
 def format_delimited(columns: list[list[Any]], delimiter: str, json: JsonWriter) -> bytes:
-    """Rows, given as columns of equal length, as lines."""
+    """Returns rows, given as columns of equal length, as lines."""
     texts = [_format_column(column, delimiter, json) for column in columns]
     if len(texts) == 1:
         return ("\n".join(texts[0]) + "\n").encode() if texts[0] else b""

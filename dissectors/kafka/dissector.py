@@ -63,11 +63,11 @@ class Kafka(Dissector):
         return request_evidence(prefix) if from_client else response_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Strict for requests; a response has nothing to be strict about."""
+        """Returns whether a message can begin here: strict for requests; a response has nothing that can be checked."""
         return plausible_request(prefix) if from_client else plausible_response(prefix)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Key, version, correlation and client of a request; a response's correlation alone."""
+        """Returns key, version, correlation and client of a request; a response's correlation alone."""
         return request_header(prefix) if from_client else response_header(prefix)
 
     def conversation(self) -> Conversation:
@@ -81,7 +81,7 @@ class Kafka(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """Length, header and body with their places."""
+        """Returns length, header and body with their places."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:

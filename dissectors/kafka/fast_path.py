@@ -128,7 +128,7 @@ class KafkaFastPath(FastPath):
         return found
 
     def layout(self, context: Context) -> HeaderLayout | None:
-        """Returns the usual layout; of an answer to ApiVersions, which may be in version 0, the bytes decide."""
+        """Returns the usual layout of a message; None for an answer to ApiVersions, whose bytes decide its version."""
         if context.role is Role.RESPONSE and context.code == API_VERSIONS:
             return None
         return _usual(context)

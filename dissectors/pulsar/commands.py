@@ -31,7 +31,7 @@ def error_codes() -> Mapping[str, int]:
 
 
 def make_error(value: str | int) -> tuple[int, str]:
-    """Number and name of an error as a message reports it; one that no release knows keeps its number."""
+    """Returns number and name of an error as a message reports it; one that no release knows keeps its number."""
     if isinstance(value, int):
         return value, f"UNKNOWN_{value}"
     return error_codes()[value], value

@@ -99,5 +99,5 @@ class Pulsar(Dissector):
         return open_tree(read_with_findings(message, context))
 
     def info(self, body: Body, context: Context) -> str:
-        """Topic, subscription, ids, sizes and errors, briefly."""
+        """Returns topic, subscription, ids, sizes and errors, briefly."""
         return format_info(body, context)

@@ -149,7 +149,7 @@ _IDS = {"ledger_id": "ledgerId", "entry_id": "entryId"}
 
 
 def format_ack_set(words: list[Any]) -> str | None:
-    """`batch indexes 0-3, 7 not acknowledged`."""
+    """Formats as `batch indexes 0-3, 7 not acknowledged`."""
     bits = (f"{word & (1 << 64) - 1:064b}"[::-1] for word in words if isinstance(word, int))
     numbers, many = runs_text("".join(bits))
     return f"batch {'indexes' if many else 'index'} {numbers} not acknowledged" if numbers else "all acknowledged"

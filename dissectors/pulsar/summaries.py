@@ -72,7 +72,7 @@ def _format_count(value: Any, noun: str) -> str | None:
 
 
 def format_message_id(value: Any, _: str = "") -> str | None:
-    """`272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
+    """Formats as `272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
     if not isinstance(value, dict):
         return None
     text = f"{format_signed(value.get('ledgerId', '?'))}:{format_signed(value.get('entryId', '?'))}"

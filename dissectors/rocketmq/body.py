@@ -148,7 +148,7 @@ def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: byte
 
 
 def decode_body(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
-    """`body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
+    """Returns `body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
 
     header: by the header class, for its sysFlag.
     """

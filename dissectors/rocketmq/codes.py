@@ -103,7 +103,7 @@ def find_language(number: int) -> str | int:
 
 
 def find_version_name(number: int) -> str | None:
-    """`V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
+    """Formats as `V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
     names, _ = _read_versions()
     return names[min(number, len(names) - 1)] if number >= 0 else None
 

@@ -102,7 +102,7 @@ def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
 
 
 def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
-    """Role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
+    """Returns role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
 
     A header that ends before its flag is taken for a request of a client or an answer of a server: a guess.
     """
@@ -126,7 +126,7 @@ def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
 
 @lru_cache(maxsize=256)
 def format_client(language: str | int | None, version: int | None) -> str | None:
-    """`JAVA V5_5_0`; None where it does not say both."""
+    """Formats as `JAVA V5_5_0`; None where it does not say both."""
     name = None if version is None else find_version_name(version)
     return None if language is None or name is None else f"{language} {name}"
 

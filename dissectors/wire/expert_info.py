@@ -46,7 +46,10 @@ class ExpertInfo:
 
 
 def compile_expert_info(summaries: Summaries, row: Mapping[str, str]) -> ExpertInfo:
-    """The expert info of a table's row: `severity`, `code`, the sentence `text`; `when` and `advice` may be missing."""
+    """Compiles a row of a table of expert info.
+
+    It has `severity`, `code` and the sentence `text`; `when` and `advice` are optional.
+    """
     say = summaries.sentence(row["text"])
     find = _Sentence(row["severity"], row["code"], say, row.get("advice", ""))
     return ExpertInfo(row.get("when", ""), find, sentence=True)

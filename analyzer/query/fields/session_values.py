@@ -40,7 +40,7 @@ NOTHING = SessionTopics()
 
 
 class SessionState:
-    """Partitions in the order in which they were added."""
+    """The topics and partitions of a fetch session, in the order in which requests added them."""
 
     def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
         self._partitions: dict[Partition, None] = {}
@@ -86,7 +86,7 @@ class SessionState:
                 return
 
     def renumber(self, number: Callable[[int], int]) -> None:
-        """Rows have other numbers from now on."""
+        """Replaces the numbers of rows."""
         self._unanswered = deque(((number(row), change) for row, change in self._unanswered), MOST_UNANSWERED)
 
     def _add(self, partitions: Iterable[Partition]) -> dict[Partition, None]:
@@ -143,7 +143,7 @@ class RequestHistory:
         del self.rows[:evicted], self.topics[:evicted]
 
     def renumber(self, number: Callable[[int], int]) -> None:
-        """Rows have other numbers from now on."""
+        """Replaces the numbers of rows."""
         self.openings = deque(((number(row), key) for row, key in self.openings), MOST_OPENINGS)
         self.rows = [*map(number, self.rows)]
         for session in self.sessions.values():

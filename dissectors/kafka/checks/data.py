@@ -64,7 +64,7 @@ class ProducedBatch(NamedTuple):
     by_id: bool
 
     def place(self, event: MessageEvent) -> str:
-        """`topic[partition]` for people, with the topic's name."""
+        """Formats as `topic[partition]` for people, with the topic's name."""
         known = event.resolve_name("topic", self.topic) if self.by_id else None
         return f"{known or self.topic}[{self.partition}]"
 

@@ -134,7 +134,7 @@ def make_structure(
 
 
 def read_framed_kind(data: bytes) -> tuple[int, int] | None:
-    """Type and version of a metadata record, which begins with the uvarints 1, type and version."""
+    """Returns type and version of a metadata record, which begins with the uvarints 1, type and version."""
     if data[:1] != bytes([FRAME_VERSION]):
         return None
     try:

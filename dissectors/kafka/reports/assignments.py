@@ -113,7 +113,7 @@ def compare_assignments(owners: Mapping[Partition, str], before: Assignment, aft
 
 
 def format_partitions(partitions: Iterable[Partition]) -> str:
-    """`orders[0-3, 7], returns[0]`: runs of numbers by topic; what is too much is counted."""
+    """Formats as `orders[0-3, 7], returns[0]`: runs of numbers by topic; what is too much is counted."""
     topics: defaultdict[str, list[int]] = defaultdict(list)
     for topic, number in sorted(partitions):
         topics[topic].append(number)

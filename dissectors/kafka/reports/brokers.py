@@ -122,7 +122,7 @@ class BrokerReport(Report[BrokerRow]):
         self.find_server(event).requests += 1
 
     def receive_requests(self, merged: MergedMessages) -> None:
-        """The same of many requests."""
+        """Handles many requests at once."""
         row = self.find_server(merged.first)
         row.hear_all(merged)
         row.requests += merged.count
@@ -138,7 +138,7 @@ class BrokerReport(Report[BrokerRow]):
             row.measure([event.elapsed])
 
     def receive_answers(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         row = self.find_server(merged.first)
         row.hear_all(merged)
         row.throttled_ns += sum(merged.sum_numbers(_THROTTLE)) * 1_000_000
@@ -242,7 +242,7 @@ class BrokerReport(Report[BrokerRow]):
         self.measure_lag(follower, offsets, event, [[end] for end in ends])
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         pending = self.take_requests(merged)
         if pending is None:
             self.receive_answers(merged)

@@ -223,7 +223,7 @@ def answer_sync(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 
 def beat(report: RebalanceReport, event: MessageEvent) -> None:
-    """Heartbeat, or OffsetCommit of a member."""
+    """Notes a Heartbeat or an OffsetCommit of a member."""
     _make_call(report, event)
 
 

@@ -116,7 +116,7 @@ class MemberReport(Report[MemberRow]):
         return row
 
     def receive_request(self, event: MessageEvent) -> None:
-        """JoinGroup, SyncGroup, Heartbeat, OffsetCommit, and the heartbeats of later groups."""
+        """Notes a JoinGroup, SyncGroup, Heartbeat, OffsetCommit or ConsumerGroupHeartbeat of a member."""
         values = event.values
         group, id = text(values, "groupId"), text(values, "memberId")
         if group is None:

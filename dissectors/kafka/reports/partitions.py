@@ -152,7 +152,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.produced_bytes += number(batch, "length")
 
     def receive_produces(self, merged: MergedMessages) -> None:
-        """The same of many requests that write alike."""
+        """Handles many requests at once that write alike."""
         event = merged.first
         counts, sizes = merged.sum_numbers(_PRODUCED[0]), merged.sum_numbers(_PRODUCED[1])
         for (topic, partition, _), records, size in zip(list_batches(event), counts, sizes, strict=True):
@@ -170,7 +170,7 @@ class PartitionReport(Report[PartitionRow]):
             self.serve(event, topic, partition, each)
 
     def receive_served(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         for topic, partition, each in list_produced(merged.first):
             row = self.serve(merged.first, topic, partition, each)
             if row is not None:
@@ -182,7 +182,7 @@ class PartitionReport(Report[PartitionRow]):
         self.await_answer(event, replica < 0)
 
     def receive_fetches(self, merged: MergedMessages) -> None:
-        """The same of many requests of consumers, or of a follower."""
+        """Handles many requests at once of consumers, or of a follower."""
         values = merged.first.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         self.await_answers(merged, replica < 0)
@@ -201,7 +201,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.fetched_bytes += number(batch, "length")
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers with as many batches each, and without an error."""
+        """Handles many answers at once with as many batches each, and without an error."""
         is_consumer, event = self.take_requests(merged), merged.first
         counts, sizes = iter(merged.sum_numbers(_FETCHED[0])), iter(merged.sum_numbers(_FETCHED[1]))
         for topic, partition, each in list_fetched(event):

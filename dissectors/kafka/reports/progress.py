@@ -223,7 +223,7 @@ class ProgressReport(Report[ProgressRow]):
                     row.ask(offset)
 
     def receive_fetches(self, merged: MergedMessages) -> None:
-        """The same of many requests of consumers for the same partitions."""
+        """Handles many requests at once of consumers for the same partitions."""
         event = merged.first
         reader = self.find_reader(event)
         self.await_answers(merged, reader)
@@ -239,7 +239,7 @@ class ProgressReport(Report[ProgressRow]):
                     self.add_news(row, zip(rows, sought, strict=True))
 
     def receive_fetched(self, event: MessageEvent) -> None:
-        """The answer to a consumer's Fetch."""
+        """Handles the answer to a consumer's Fetch."""
         reader = self.take_request(event)
         if reader is None:
             return
@@ -256,7 +256,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.note("error", event)
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error, with as many batches each."""
+        """Handles many answers at once without an error, with as many batches each."""
         reader = self.take_requests(merged)
         if reader is None:
             return
@@ -312,7 +312,7 @@ class ProgressReport(Report[ProgressRow]):
     # ---- committing
 
     def receive_commit(self, event: MessageEvent) -> None:
-        """OffsetCommit, and TxnOffsetCommit, whose offsets count when the transaction does."""
+        """Notes an OffsetCommit, or a TxnOffsetCommit, whose offsets count when the transaction is committed."""
         group = text(event.values, "groupId")
         if group is None:
             return
@@ -327,7 +327,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.commit(event, offset)
 
     def receive_committed(self, event: MessageEvent) -> None:
-        """The answer: what was refused."""
+        """Handles the answer: what was refused."""
         group = self.take_request(event)
         for name, each in self.list_partitions(event) if isinstance(group, str) else ():
             error = read_error(each)
@@ -349,7 +349,7 @@ class ProgressReport(Report[ProgressRow]):
                         row.committed = offset if row.committed is None else row.committed
 
     def list_partitions(self, event: MessageEvent) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """Topic and partition of a commit or its answer."""
+        """Returns topic and partition of a commit or its answer."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic)
             for each in structs(topic.get("partitions")):

@@ -171,7 +171,7 @@ class SendReceipts(PulsarCheck):
         self.producers[key] = _SendingProducer(name_producer(key[1], read_text(event.values, "topic")), event.losses)
 
     def find_producer(self, event: MessageEvent) -> _SendingProducer:
-        """Whose a message is; what waits is forgotten where bytes are missing."""
+        """Returns whose a message is; what waits is forgotten where bytes are missing."""
         key = event.stream, number(event.values, "producer_id")
         known = self.producers.get(key)
         if known is None:

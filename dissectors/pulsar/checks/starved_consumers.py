@@ -82,7 +82,7 @@ class StarvedConsumers(PulsarCheck):
         )
 
     def find_consumer(self, event: MessageEvent) -> _StarvingConsumer | None:
-        """Whose a message is; what it asked for may be among bytes that are missing."""
+        """Returns whose a message is; what it asked for may be among bytes that are missing."""
         known = self.consumers.get((event.stream, number(event.values, "consumer_id")))
         if known is not None and known.losses != event.losses:
             self.forget(known)

@@ -281,7 +281,7 @@ class DeliveryReport(Report[MessageDelivery]):
                     found.acked, found.ack = event.time, event.row
 
     def find_reader(self, event: MessageEvent) -> tuple[SubscriptionKey, _NamedMember]:
-        """Whom a message is for, or from."""
+        """Returns whom a message is for, or from."""
         key = event.stream, number(event.values, "consumer_id", -1)
         by = self.consumers.get(key)
         return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)

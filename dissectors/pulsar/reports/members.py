@@ -45,7 +45,7 @@ class ConnectionMember(OpenRow):
     moved_to: str | None = None
 
     def begin(self, event: MessageEvent) -> None:
-        """The answer came by which it may begin."""
+        """Notes the answer with which the member may begin."""
         self.note("made", event)
         if self.made is None:
             self.made, self.made_after_ns = event.time, max(event.time - self.first, 0)
@@ -139,7 +139,7 @@ class MemberReport(Report[_Member]):
             found.note("migrated", event)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """With a connection end all that were on it."""
+        """Ends the producers and consumers of a connection that ends."""
         for key, member in self.rows.items_on(end.stream):
             member.last = max(member.last, end.time)
             member.end(LOST, end.time, CLIENT if end.by_client else BROKER)

@@ -71,7 +71,7 @@ class ConsumerPermits:
             self.empty = time
 
     def forget(self) -> None:
-        """Bytes are missing that may have been FLOWs and MESSAGEs: nobody knows the number any more."""
+        """Forgets the number of permits, because lost bytes may have been FLOWs or MESSAGEs."""
         self.known, self.now, self.least, self.empty = False, None, None, None
 
     def end_starving(self, time: int) -> None:

@@ -128,7 +128,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             self.sent[event.row] = found, event.time
 
     def receive_receipt(self, event: MessageEvent) -> None:
-        """The answer to a SEND."""
+        """Handles the answer to a SEND."""
         if not isinstance(event.values.get("producer_id"), int):
             return
         sent = self.sent.pop(event.partner)

@@ -32,7 +32,7 @@ class RocketMQHA(Dissector):
     prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """Never more than a little."""
+        """Rates the first bytes; never high, because few bytes of a frame can be checked."""
         sides = (True, False) if from_client is None else (from_client,)
         return _MODEST if any(_can_be_chain(prefix, side) for side in sides) else 0
 

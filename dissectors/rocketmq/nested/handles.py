@@ -56,7 +56,7 @@ class SpelledText:
 
 
 def spell_utf8(text: str) -> SpelledText:
-    """Returns the text of bytes that are UTF-8."""
+    """Maps each character of a text to its bytes in UTF-8."""
     if text.isascii():
         return SpelledText(text, int)
     sizes = [0, *accumulate(len(character.encode()) for character in text)]

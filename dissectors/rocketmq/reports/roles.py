@@ -198,7 +198,7 @@ class RoleReport(Report[RoleRow]):
             party.peers = text(values, "peers") or party.peers
 
     def route(self, body: Mapping[str, Any], event: MessageEvent) -> None:
-        """The brokers that a route names, or a cluster."""
+        """Handles the brokers that a route names, or a cluster."""
         table = list(struct(body, "brokerAddrTable").values())
         for each in structs([*structs(body.get("brokerDatas")), *table])[:MOST_NAMES]:
             for place, address in list(struct(each, "brokerAddrs").items())[:MOST_NAMES]:

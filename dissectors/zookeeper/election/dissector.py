@@ -73,7 +73,7 @@ class ZooKeeperElection(Dissector):
         return header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
-        """State, leader, zxid and epochs of a notification."""
+        """Returns state, leader, zxid and epochs of a notification."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:

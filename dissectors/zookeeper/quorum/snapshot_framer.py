@@ -28,7 +28,7 @@ _ROOT = ord("/")
 
 
 class Ints:
-    """Ints at any offset of a window, read a chunk at a time; None where there is none yet."""
+    """Reads ints (four bytes) at any offset of a window, a chunk at a time; None if the bytes have not come yet."""
 
     def __init__(self, window: Window, chunk: int) -> None:
         """Ints of `window`, `chunk` bytes read at once."""

@@ -239,7 +239,7 @@ class Commits(Report[Transaction]):
         self.read_transaction(known, event)
 
     def commit(self, event: MessageEvent) -> None:
-        """COMMIT or INFORM, or the same with a new configuration."""
+        """Notes a COMMIT or an INFORM, also those with a new configuration."""
         known = self.find_transaction(event, begins=event.stream not in self.synced)
         if known is None:
             return

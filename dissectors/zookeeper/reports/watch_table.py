@@ -152,7 +152,7 @@ class WatchTable:
         return removed
 
     def lose(self, session: str) -> None:
-        """The connection of a session ended: what is not set again is lost."""
+        """Marks the watches of a session whose connection ended; those that the client does not set again are lost."""
         for watch in self.of_session(session):
             watch.broken = True
 

@@ -81,7 +81,7 @@ class Watches(Report[WatchRow]):
         self.close(watch)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Watches stand on a connection."""
+        """Ends the watches of a connection that ends, because watches belong to connections."""
         session = self.sessions.pop(end.stream, None)
         if session is not None and self.streams.get(session) == end.stream:
             del self.streams[session]
