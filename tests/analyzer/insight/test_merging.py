@@ -1,4 +1,4 @@
-"""Reports that take alike messages at once say the same as one message at a time."""
+"""Reports and checks that take alike messages at once say the same as one message at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import lz4.frame
 import pytest
 
 from analyzer.insight import merging, reports
+from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, capture, data_segments, opening
@@ -24,13 +25,13 @@ CAPTURES = [
 
 
 def tell(path: Path) -> dict[str, list[Any]]:
-    """The rows of all reports, by name."""
+    """The rows of all reports, by name, and the findings."""
     with Session([path]).load() as session:
         known, _ = list_reports(session)
         reading = ReportReading(session, list(known.values()))
         tables = reading.run()
         assert not reading.problems
-        return {name: table.entries for name, table in zip(known, tables, strict=True)}
+        return {name: table.entries for name, table in zip(known, tables, strict=True)} | {"": list(diagnose(session))}
 
 
 def assert_merging_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
