@@ -10,4 +10,4 @@ class UserError(Exception):
 
 
 class CaptureError(UserError):
-    """A capture cannot be opened, or not be captured. Damage inside a capture is a Finding."""
+    """Raised if a capture cannot be opened, or if packets cannot be captured. Damage inside a capture is a Finding."""

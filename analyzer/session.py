@@ -84,12 +84,12 @@ class Analysis(SelfClosing):
 
     @property
     def findings(self) -> list[Finding]:
-        """What belongs to no row: damaged files, gaps, conflicts."""
+        """Returns the findings that belong to no row: damaged files, gaps, conflicting bytes."""
         return [finding for finding, _ in self.located]
 
     @property
     def located(self) -> list[LocatedFinding]:
-        """The same with the stream of each."""
+        """Returns the findings that belong to no row, each with its stream (None for files)."""
         files, left = ([(each, None) for each in found] for found in (self.source.findings, self.eviction.findings()))
         return [*files, *self.engine.stream_findings.located, *left]
 
@@ -133,7 +133,7 @@ class Session(Analysis):
             self._secrets.log.feed(key_log)
 
     def reopen_with_rules(self, *more: tuple[DecodeAsTarget, str]) -> Session:
-        """The same files, not yet read, with more rules about who speaks what, and with key logs as they are now.
+        """Returns a new session of the same files, not yet read, with more decode-as rules and the current key logs.
 
         Raises UserError for a pipe.
         """
@@ -150,7 +150,10 @@ class Session(Analysis):
 
 
 def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:
-    """As Analysis.grow; rows that are due leave as soon as the next ones are asked for. limit: see Eviction.due."""
+    """Reads the capture as Analysis.grow does, and evicts rows that are due when the next block is requested.
+
+    limit: see Eviction.due.
+    """
     for closed in session.grow():
         yield closed
         session.eviction.evict(session.eviction.find_due_row(limit))

@@ -260,7 +260,7 @@ class Dissector(ABC):
         return 0 if from_client is True and header.role is Role.RESPONSE else WEAK + 5
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether a message can begin with these bytes: used to find the way back behind a gap.
+        """Returns whether a message can begin with these bytes: used to find the way back behind a gap.
 
         prefix: one message's bytes, PREFIX at most, length prefix included. By default, whether probe says WEAK or
         more.
@@ -297,7 +297,10 @@ class Dissector(ABC):
 
     @abstractmethod
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same annotated. The leaves of each source cover it without gap or overlap, also where the bytes break."""
+        """Decodes a whole message to a tree of fields with their places. Never raises.
+
+        The leaves of each source cover it without gap or overlap, also if the bytes are damaged.
+        """
 
     def info(self, body: Body, context: Context) -> str:
         """Formats the summary line of a message and its `request_fields`; by default error and first values."""

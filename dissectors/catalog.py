@@ -27,7 +27,7 @@ class VersionRange(Protocol):
 
 
 class Operation(Protocol):
-    """What is known of an operation besides its number; `versions` None where the protocol numbers none."""
+    """An operation without its number: its name, and its `versions` (None if the protocol has no versions)."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -131,7 +131,7 @@ class Catalog(ABC):
         return {}
 
     def errors(self) -> Collection[str] | None:
-        """The names of the errors that messages report; None, the default, where nobody wrote them down."""
+        """Returns the names of the errors that messages report; None, the default, where nobody wrote them down."""
         return None
 
 
@@ -157,7 +157,7 @@ def _lead_to(member: Member, context: Context) -> Sequence[Path]:
 
 
 def merge_members(*lists: Iterable[Member]) -> list[Member]:
-    """The members of several structs that may stand in one place, each name once, in the order of their coming.
+    """Returns the members of several structs that may stand in one place, each name once, in the order of their coming.
 
     A name that has several types is of any; one whose labels differ has none.
     """
@@ -186,7 +186,7 @@ def _all_inside(inside: Sequence[Callable[[], Sequence[Member]]]) -> list[Member
 
 
 def holding(member: Member, structures: Callable[[], Sequence[Member]], open_: bool = False) -> Member:
-    """A bytes field that may hold a structure: what that is called, and below `value` its members."""
+    """Returns a bytes field that may hold a structure: what that is called, and below `value` its members."""
     return member._replace(
         members=lambda: (Member("as", "string"), Member("value", "struct", members=structures, open=open_))
     )

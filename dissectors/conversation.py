@@ -28,10 +28,13 @@ class Conversation(ABC):
     """What the client is called in all rows of the connection that name none themselves, once that is known."""
 
     def note_loss(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
-        """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
+        """Notes that bytes of a direction are lost after the latest message of step(). Does nothing by default.
+
+        Never raises.
+        """
 
     def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
+        """Returns whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
 
         prefix: its first bytes, as `plausible` gets them. By default, and where no request waits, nobody knows: False.
         """
@@ -43,7 +46,7 @@ class Conversation(ABC):
         return False
 
     def handles(self) -> Iterable[int]:
-        """The handles that step() may still give back as a partner, in any order.
+        """Returns the handles that step() may still give back as a partner, in any order.
 
         By default it is not told, and then no later run of the pipeline can go on with the connection.
         """

@@ -194,8 +194,9 @@ class BoundedTable(Generic[_Key, _Value]):
 
 
 class WeighedTable(BoundedTable[_Key, _Value]):
-    """The same of values that hold many things, which do not become more while they are kept: `limit` is the bound of
-    all things together. A value counts as one at least; the latest is kept, however much it holds.
+    """A bounded table of values with a weight, such as lists: `limit` bounds the sum of the weights.
+
+    A value must not grow while it is in the table and weighs at least 1. The latest value stays, whatever its weight.
     """
 
     def __init__(self, weigh: Callable[[_Value], int], limit: int | None = None) -> None:
@@ -319,7 +320,7 @@ def merge_by(
     numbers: Iterable[Path] = (),
     quiet: Mapping[Path, int | QuietTest | None] = MappingProxyType({}),
 ) -> Merge:
-    """Makes a Merge."""
+    """Makes the Merge of a subscription: how similar messages are merged before they are handled."""
     return Merge(handle, frozenset(numbers), quiet)
 
 
@@ -392,7 +393,9 @@ def subscribe(
 
 
 def for_request(handle: Callable[[Any, Any, MessageEvent], None], request_type: type = object) -> Handler:
-    """A handler of answers. `handle` gets what was kept of the request, too, and is called only if something was.
+    """Returns a handler of answers.
+
+    `handle` gets what was kept of the request, too, and is called only if something was.
 
     request_type: the class of it, where a correlator keeps different things of requests.
     """

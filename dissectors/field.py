@@ -19,7 +19,7 @@ Label = Callable[[Any], str | None]
 
 @make_slotted
 class FieldSpec:
-    """What all occurrences of a field share.
+    """The properties that all occurrences of a field share.
 
     `type` is the protocol's own type name in lower case (`int16`, `compact_string`, `array`, `struct`); `label` turns a
     plain value into what people read beside it, or None. `secret` values are masked unless asked for.
@@ -68,13 +68,13 @@ class Field:
 
     @property
     def text(self) -> str | None:
-        """What people read beside the value: an enum's name, a time, a size."""
+        """The label of the value for people: an enum's name, a time, a size; None if there is none."""
         return self.spec.label(self.value) if self.spec.label is not None else None
 
 
 @make_slotted(frozen=False)
 class Tree:
-    """One decoded message: its nodes, the sources they count in (the message first), and what there is to say."""
+    """One decoded message: its nodes, the sources that contain them (the message first), and the findings."""
 
     fields: list[Field]
     sources: list[Source]

@@ -193,7 +193,9 @@ ERROR_EXPLAINING = frozenset(
 
 @make_slotted
 class Finding:
-    """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place.
+    """A fault or peculiarity of a message or a capture.
+
+    `source`, `offset` and `length` are its place in the sources of the message, if it has one.
 
     subject: whom or what it is about, as a topic, a group or a session, where its check knows; findings of the same
     code and subject are one problem. advice: what to do; by default that of the code (ADVICE).

@@ -21,7 +21,7 @@ class Foreign(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What somebody may do who expected one of ours."""
+        """Advice for a user who expected a supported protocol on this connection."""
         return advice(self.name)
 
     @property
@@ -73,7 +73,10 @@ _PROXY_V2_HEADER = 16
 
 
 def foreign(prefix: bytes) -> Foreign | None:
-    """The protocol that begins with these bytes, or None when they may be ours. Costs little for bytes that are."""
+    """Returns the protocol that begins with these bytes, or None when they may be ours.
+
+    Costs little for bytes that are.
+    """
     if prefix.startswith(_PROXY_V2):
         size = _PROXY_V2_HEADER + int.from_bytes(prefix[14:16])
         return Foreign("haproxy", "a HAProxy preamble (version 2) comes before the conversation", size)

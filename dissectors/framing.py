@@ -17,7 +17,7 @@ class LengthPrefixed:
     maximum: int
 
     def size(self, head: bytes) -> int:
-        """Length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
+        """Returns length of a message with these first `width` bytes, which it counts; 0 where it is out of bounds."""
         size = int.from_bytes(head, "big")
         return self.width + size if self.minimum <= size <= self.maximum else 0
 
@@ -29,7 +29,7 @@ class Window(Protocol):
         """How many there are."""
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on; fewer where no more have come."""
 
 
 class Framer(ABC):
@@ -41,7 +41,7 @@ class Framer(ABC):
 
     @abstractmethod
     def length(self, message: Window, ended: bool) -> int | None:
-        """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
+        """Returns the bytes of the message at the window's beginning, which may be more than have come. Never raises.
 
         0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
         tells, and this framer is asked no more. ended: no more bytes will come; a message that only the end of the
@@ -54,9 +54,11 @@ class Framer(ABC):
         return False
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
+        """Returns the length of a message that has lost bytes, which read as zeros.
 
-        0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
+        lost: the first offset of each loss.
+
+        0 (the default): unknown; then the message ends with the known bytes. ended: as in length().
         """
         return 0
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Page(NamedTuple):
-    """One page: `lines` for people, and `data`, which is the same as JSON knows it."""
+    """A page of `wireanalyze protocols`: `lines` for people, and `data` with the same content for JSON."""
 
     lines: Sequence[str]
     data: dict[str, Any]
@@ -23,8 +23,8 @@ class Guide(ABC):
 
     @abstractmethod
     def versions(self, name: str) -> Sequence[int]:
-        """The versions of one of them; none where it has none, or is not known."""
+        """Returns the versions of one of them; none where it has none, or is not known."""
 
     @abstractmethod
     def page(self, name: str, version: int | None) -> Page:
-        """The page of a name, upper or lower case; KeyError with a sentence where there is none."""
+        """Returns the page of a name, upper or lower case; KeyError with a sentence where there is none."""

@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 
 
 class Role(IntEnum):
-    """What a message is in its conversation; printed in lower case.
+    """The role of a message in its conversation; printed in lower case.
 
     A REQUEST expects an answer, a ONEWAY message none, whoever sends it. A RESPONSE answers a request, a PUSH is what a
     server sends unasked. RAW is what has no header: a token between messages, or bytes too few for one.
@@ -49,7 +49,7 @@ class State(IntEnum):
 
 @make_slotted
 class MessageHeader:
-    """What pairing and the list need, read without a full decode. None: unknown.
+    """The values of a message that pairing and the list of messages need, read without a full decode. None: unknown.
 
     operation: the protocol's own name for what is done, and `code` its number on the wire. correlation: the number that
     an answer repeats, -2^63 < n < 2^64. scope: what that number counts in, as a text to be put before it ("send:0/"),
@@ -77,7 +77,7 @@ HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
 
 @make_slotted
 class Context:
-    """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
+    """The facts of a connection that decoding one message needs: small, picklable, stored with the row.
 
     `code` and `version` are the operation's (a response carries neither); `extra` is the protocol's own.
     """
@@ -90,7 +90,7 @@ class Context:
 
 @make_slotted
 class Outcome:
-    """What a conversation says of one message.
+    """The result of Conversation.step for one message.
 
     header: its own, completed with what its partner tells (with_request). partner: the handle of the request that it
     answers. extra: what decoding it needs besides role, code and version; kept with the row as Context.extra. owed:

@@ -32,7 +32,7 @@ class Waiting(NamedTuple):
     header: MessageHeader
 
     def with_number(self, numbers: Mapping[int, int]) -> Waiting:
-        """The same under its new number."""
+        """Returns a copy of the waiting request under its new handle."""
         return self._replace(handle=numbers[self.handle])
 
 
@@ -58,11 +58,11 @@ class UnansweredRequests:
         self.count += 1
 
     def oldest(self, key: Key, fits: Fits) -> Waiting | None:
-        """The request that has waited longest under a key, of those that fit; it goes on waiting."""
+        """Returns the request that has waited longest under a key, of those that fit; it goes on waiting."""
         return next(filter(fits, islice(self.waiting.get(key, ()), MOST_TRIED)), None)
 
     def claim(self, key: Key, fits: Fits | None = None) -> Waiting | None:
-        """The request that has waited longest under a key, of those that fit; it waits no more."""
+        """Returns the request that has waited longest under a key, of those that fit; it waits no more."""
         queue = self.waiting.get(key)
         if queue is None:
             return None
@@ -80,7 +80,7 @@ class UnansweredRequests:
         return request
 
     def handles(self) -> Iterable[int]:
-        """The handles of all requests that wait for an answer."""
+        """Returns the handles of all requests that wait for an answer."""
         return [request.handle for queue in self.waiting.values() for request in queue]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
@@ -113,7 +113,7 @@ class PairByKey(UnansweredRequests, Conversation):
 
 
 def pair_by_key(dissector: Dissector) -> Conversation:
-    """The method `conversation` of a dissector whose answers repeat the number of their request."""
+    """Returns the method `conversation` of a dissector whose answers repeat the number of their request."""
     return PairByKey(dissector.header)
 
 
@@ -149,5 +149,5 @@ class PairInOrder(UnansweredRequests, Conversation):
 
 
 def pair_in_order(dissector: Dissector) -> Conversation:
-    """The method `conversation` of a dissector whose answers come in the order of the requests."""
+    """Returns the method `conversation` of a dissector whose answers come in the order of the requests."""
     return PairInOrder(dissector.header)

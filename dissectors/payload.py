@@ -51,12 +51,12 @@ class Payload(NamedTuple):
 
 
 def anything() -> None:
-    """The carriers of a protocol that does not say which messages may carry records."""
+    """Returns None: any message of the protocol may carry records."""
 
 
 @make_slotted(eq=False)
 class Payloads:
-    """What a protocol's messages carry for others.
+    """Declares which messages of a protocol carry data of applications, and extracts it.
 
     extract: of the values of a message, perhaps with names for ids, what it carries, in its order; never raises, for
     values may lack anything. carriers: the messages in which there may be records of logs; None where any may. A

@@ -13,7 +13,7 @@ from dissectors.field import Tree
 
 
 class RawRun(NamedTuple):
-    """Bytes of one direction without a gap. ports: of who sent them, and of who received them."""
+    """Bytes of one direction without a gap, which belong to no message. ports: of the sender and of the receiver."""
 
     data: bytes
     ports: tuple[int, int]
@@ -27,4 +27,4 @@ class RawReader(Protocol):
         """Describes unframed bytes in a line; None if they are unknown."""
 
     def tree(self, run: RawRun) -> Tree | None:
-        """The same with its places; the leaves cover all of it. None where a line is all there is to say."""
+        """Decodes raw bytes to a tree whose leaves cover all of them. None if nothing more than a line is known."""

@@ -96,7 +96,7 @@ class OpenRow:
         self.add(word, event.row)
 
     def add(self, word: str, row: int) -> None:
-        """Notes a message, of which only the row is known."""
+        """Adds the row of a message that the report does not have as an event."""
         if len(self.rows) < self.most_rows:
             self.rows.append((word, row))
 

@@ -20,7 +20,10 @@ Partition: TypeAlias = tuple[str, int]
 
 
 class SessionChange(NamedTuple):
-    """What a request adds to its session, and then removes from it; of one that opens a session all that it names."""
+    """The change of a session by a request: what it adds, and then removes.
+
+    A request that opens a session adds all that it names.
+    """
 
     added: tuple[Partition, ...] = ()
     removed: tuple[Partition, ...] = ()

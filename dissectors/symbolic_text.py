@@ -35,12 +35,12 @@ _DECIMAL = re.compile(rb"0|-?[1-9][0-9]{,%d}" % (DIGITS - 1))
 
 
 def is_run(data: bytes, begin: int, end: int) -> bool:
-    """Whether these bytes are a whole run."""
+    """Returns whether these bytes are a whole run."""
     return begin < end < len(data) and data[end] not in RUNNING and RUNNING.issuperset(data[begin:end])
 
 
 def is_decimal(data: bytes, begin: int, end: int) -> bool:
-    """Whether these bytes are a number as a decimal is written."""
+    """Returns whether these bytes are a decimal number without a sign or a leading zero."""
     return _DECIMAL.fullmatch(data, begin, end) is not None
 
 
@@ -64,7 +64,7 @@ def number(builder: TemplateBuilder, begin: int, end: int) -> Integer:
 
 
 def number_within(builder: TemplateBuilder, begin: int, end: int) -> Integer:
-    """The decimal that a text is which has been left open. Raises NotTemplatable where it is none."""
+    """Returns the decimal that a text is which has been left open. Raises NotTemplatable where it is none."""
     if not is_decimal(builder.data, begin, end):
         raise NotTemplatable
     term = Term(begin, end - begin, DECIMAL)
@@ -89,7 +89,7 @@ class PiecewiseText(NonEmpty):
         raise TypeError
 
     def specialise(self) -> str:
-        """The text itself; from now on the bytes of all its pieces belong to the template."""
+        """Returns the text itself; from now on the bytes of all its pieces belong to the template."""
         return "".join([plain(piece) for piece in self.pieces])
 
     def __str__(self) -> str:

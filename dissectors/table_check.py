@@ -15,7 +15,7 @@ class TableCheck(Check):
 
     @classmethod
     def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """The code, severity and text of each finding by name; braces in a text mark values."""
+        """Returns the code, severity and text of each finding by name; braces in a text mark values."""
         raise NotImplementedError
 
     def find(self, sentence: str, /, *, about: str = "", **words: Any) -> None:

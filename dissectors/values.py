@@ -25,7 +25,7 @@ def struct(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def structs(value: object) -> list[Mapping[str, Any]]:
-    """The structs of an array; nothing of what is none, or was not read."""
+    """Returns the structs of an array; nothing of what is none, or was not read."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 

@@ -53,7 +53,7 @@ class ReportedError(NamedTuple):
 
 
 class Display:
-    """What shows a message: `text` for people, in a notebook and on a rich console."""
+    """Base of objects that show themselves: as `text`, as HTML in a notebook, and on a rich console."""
 
     __slots__ = ()
 
@@ -177,7 +177,7 @@ class Message(Display):
 
     @property
     def time_ns(self) -> int:
-        """The same in nanoseconds since 1970."""
+        """The time of the message in nanoseconds since 1970."""
         return self._window.time_ns[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -187,7 +187,7 @@ class Message(Display):
 
     @property
     def stream_id(self) -> str:
-        """The connection as `CLIENT>SERVER`."""
+        """The id of the connection, as `CLIENT>SERVER`, the same in every run."""
         return self._window.stream_id[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -197,12 +197,12 @@ class Message(Display):
 
     @property
     def source(self) -> str:
-        """`ADDRESS:PORT` of the sender."""
+        """The sender's address and port, as `10.0.0.1:9092`."""
         return self._window.source[self._place]  # type: ignore[no-any-return]
 
     @property
     def destination(self) -> str:
-        """`ADDRESS:PORT` of the receiver."""
+        """The receiver's address and port, as `10.0.0.1:9092`."""
         return self._window.destination[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -222,17 +222,17 @@ class Message(Display):
 
     @property
     def code(self) -> int | None:
-        """The operation's number."""
+        """The number of the operation on the wire; None if it is unknown."""
         return self._window.code[self._place]  # type: ignore[no-any-return]
 
     @property
     def version(self) -> int | None:
-        """The operation's version."""
+        """The version of the operation (Kafka); None in other protocols, or if it is unknown."""
         return self._window.version[self._place]  # type: ignore[no-any-return]
 
     @property
     def correlation(self) -> int | str | None:
-        """What a response repeats of its request; a text where it counts in a scope."""
+        """The number that pairs a response with its request; a text if the number has a scope (Pulsar)."""
         return self._window.correlation[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -242,7 +242,7 @@ class Message(Display):
 
     @property
     def length(self) -> int:
-        """Bytes on the wire."""
+        """The number of bytes on the wire, with the length prefix."""
         return self._window.length[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -272,7 +272,7 @@ class Message(Display):
 
     @property
     def latency(self) -> timedelta | None:
-        """The same as a timedelta, to a microsecond."""
+        """The time from the request to this response as a timedelta, rounded down to a microsecond; None if unknown."""
         return self._window.latency[self._place]  # type: ignore[no-any-return]
 
     @property
@@ -299,7 +299,7 @@ class Message(Display):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is to be said of the message."""
+        """The findings about this message."""
         return decode_body(self._window.owner.open_session(), self._row).findings
 
     @property
@@ -389,17 +389,17 @@ class DecodedMessage(Display):
 
     @property
     def code(self) -> int | None:
-        """The operation's number."""
+        """The number of the operation on the wire; None if it is unknown."""
         return self._piece.header.code
 
     @property
     def version(self) -> int | None:
-        """The operation's version."""
+        """The version of the operation (Kafka); None in other protocols, or if it is unknown."""
         return self._piece.header.version
 
     @property
     def correlation(self) -> int | str | None:
-        """What a response repeats of its request."""
+        """The number that pairs a response with its request; a text if the number has a scope (Pulsar)."""
         return self._piece.header.key
 
     @property
@@ -430,12 +430,12 @@ class DecodedMessage(Display):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is to be said of the message."""
+        """The findings about this message."""
         return self._decode().findings
 
     @property
     def info(self) -> str:
-        """The line for people."""
+        """The summary line of the message."""
         return defects.format_info(self._dissector, self._decode(), self._piece.context)
 
     @property

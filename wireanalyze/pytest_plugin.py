@@ -144,11 +144,11 @@ class Wire:
 
         assert self._process is not None
         self._process.kill()
-        said = self._process.communicate()[1].decode(errors="replace").strip() or "it does not begin"
+        output = self._process.communicate()[1].decode(errors="replace").strip() or "it does not begin"
         self._process = None
         if may_capture():
-            pytest.fail(f"The fixture `wire` cannot record: {said}", pytrace=False)
-        pytest.skip(f"the fixture `wire` may not capture packets: {said}")
+            pytest.fail(f"The fixture `wire` cannot record: {output}", pytrace=False)
+        pytest.skip(f"the fixture `wire` may not capture packets: {output}")
 
     def _await_packets(self) -> int:
         """Waits until the files have stopped growing; returns their size."""
@@ -211,8 +211,8 @@ def pytest_runtest_makereport(
     if call.when == "call" and report.failed and isinstance(wire, Wire):
         wire.stop()
         folder = item.config.rootpath / item.config.getoption("--wire-keep")
-        kept = [_keep(Path(file), folder, item.nodeid) for file in wire.files if os.path.exists(file)]
-        report.sections.append(("capture", "\n".join(f"kept in {path}" for path in kept) or "there is none"))
+        saved = [_keep(Path(file), folder, item.nodeid) for file in wire.files if os.path.exists(file)]
+        report.sections.append(("capture", "\n".join(f"kept in {path}" for path in saved) or "there is none"))
     return report
 
 

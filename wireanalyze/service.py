@@ -46,7 +46,9 @@ INSTRUCTIONS = (
 
 
 class Service:
-    """Open captures, and what is asked of them. folders: captures are read below these only.
+    """Answers questions about captures, which it opens when they are first named.
+
+    folders: captures are read below these only.
 
     Every method raises WireanalyzeError for what the caller can correct.
     """
@@ -201,15 +203,15 @@ def _bound(limit: int) -> int:
 
 def _fit(rows: Iterable[Mapping[str, Any]], total: int, what: str) -> dict[str, Any]:
     """As many rows as the bytes of an answer allow, how many there are, and how many are left out."""
-    kept: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     size, writer = 0, JsonWriter(LIMITS)
     for row in rows:
         text = writer.dumps(row)
         size += len(text)
         if size > MOST_BYTES:
             break
-        kept.append(orjson.loads(text))
-    return {what: kept, "in_all": total, "left_out": total - len(kept)}
+        items.append(orjson.loads(text))
+    return {what: items, "in_all": total, "left_out": total - len(items)}
 
 
 def serve(folders: Sequence[str]) -> None:

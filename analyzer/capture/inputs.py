@@ -117,6 +117,11 @@ class CaptureInput:
         if self._feed.final:
             scanner.finish()
 
+    def adapt_blocks(self, connections: int) -> None:
+        """Sets how large blocks may grow, by the connections in the last one."""
+        if self._hopper is not None:
+            self._hopper.adapt_blocks(connections)
+
     def reread(self) -> Iterator[RecordBlock]:
         """Yields the records of blocks() again, as far as they were read and not released."""
         if self._hopper is None:

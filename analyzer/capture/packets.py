@@ -223,11 +223,17 @@ class PacketReader(SelfClosing):
             block = make_packet_block(self._decoder, self.flows, records, before)
             before += len(records)
             removed, self._reported_removed = self._reported_removed, self.removed_before
+            self._adapt_blocks(block)
             if len(block) or removed < self._reported_removed:
                 yield block
             del records, block
             self._mark(before)
         libc.give_back()
+
+    def _adapt_blocks(self, block: PacketBlock) -> None:
+        connections = int(np.count_nonzero(np.bincount(block.flow))) if len(block) else 0
+        for one in self._inputs:
+            one.adapt_blocks(connections)
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """Yields the records of a succession, file by file."""

@@ -16,8 +16,11 @@ from analyzer.columns.tables import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, make_slotted
 
-LARGEST_BLOCK = 1 << 17
-"""Records in the largest block, which bounds what lies in memory of a capture."""
+USUAL_BLOCK, LARGEST_BLOCK = 1 << 15, 1 << 17
+"""Records in a block of a capture with few connections, and in one with many. Both bound what lies in memory of it."""
+
+RECORDS_OF_CONNECTION = 32
+"""Records that a block should have for each connection in it: each connection of a block has a cost of its own."""
 
 LARGEST_RECORD = 256 << 20
 """Bytes of the largest record; a larger claim is damage."""
@@ -180,6 +183,11 @@ class RecordScanner(ABC):
         self.is_damaged = False
         self._findings = findings
         self._limit = block
+        self._most = USUAL_BLOCK
+
+    def adapt_blocks(self, connections: int) -> None:
+        """Sets how large blocks may grow, by the connections in the last one."""
+        self._most = min(max(connections * RECORDS_OF_CONNECTION, USUAL_BLOCK), LARGEST_BLOCK)
 
     def read_block(self) -> RecordBlock | None:
         """Returns the next packets whose bytes are there; None if there is none (yet)."""
@@ -194,7 +202,7 @@ class RecordScanner(ABC):
                 remaining -= len(part)
         if not parts:
             return None
-        self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
+        self._limit = max(min(self._limit * 2, self._most), self._limit)
         block = RecordBlock.concatenate(parts)
         self.info.count(block)
         return block

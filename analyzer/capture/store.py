@@ -30,7 +30,7 @@ class RemovedSource:
     """Stands for a source that is gone: all its bytes are 0."""
 
     def size(self) -> int:
-        """The size of a removed source in bytes: always 0."""
+        """Returns the size of a removed source in bytes: always 0."""
         return 0
 
     def window(self, position: int, length: int) -> memoryview:

@@ -30,7 +30,7 @@ class Limits(click.ParamType[CaptureBounds]):
     name = "NAME:VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> CaptureBounds:
-        """The bounds that are named."""
+        """Returns the bounds that are named."""
         if isinstance(value, CaptureBounds):
             return value
         found = CaptureBounds()

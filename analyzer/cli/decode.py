@@ -96,7 +96,7 @@ def command(
 
 
 def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
-    """Number and name of an operation given by either; names without regard to case. None: it has no number."""
+    """Returns number and name of an operation given by either; names without regard to case. None: it has no number."""
     operations = dissector.operations()
     if api.isdecimal():
         known = operations.get(int(api))

@@ -24,9 +24,10 @@ from dissectors.api import Dissector
 
 
 def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours: bool) -> str | None:
-    """What the program prints for these arguments, if they are `decode` and hex, and all of it fits a protocol.
+    """Returns what the program prints for the arguments `decode HEX`, without loading click.
 
-    None where there is an option, a file or a colour, or anything to print on stderr. colours: stdout is a terminal.
+    None if there is an option, a file, a colour or anything to print on stderr, or if no protocol fits. colours: stdout
+    is a terminal.
     """
     command, *words = arguments
     if command != "decode" or not words or colours or any(name in environment for name in _NEEDS_CLICK):
@@ -53,7 +54,7 @@ _NEEDS_CLICK = ("WIREANALYZE_DEBUG", "_WIREANALYZE_COMPLETE")
 
 
 def read_input(arguments: tuple[str, ...]) -> bytes:
-    """The bytes that the arguments give: hex, @FILE or - for stdin."""
+    """Returns the bytes that the arguments give: hex, @FILE or - for stdin."""
     name = "the input"
     text = " ".join(arguments)
     if text == "-" or (len(arguments) == 1 and text.startswith("@")):

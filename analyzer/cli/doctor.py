@@ -156,7 +156,7 @@ def print_summary(session: Session, chosen: Ints | None, files: Sequence[str], p
 
 
 def format_total(problems: Sequence[Problem], where: str) -> str:
-    """`1 error and 2 notes in ...`; that there is no problem, where there are notes at most."""
+    """Formats as `1 error and 2 notes in ...`; that there is no problem, where there are notes at most."""
     counts = Counter(problem.severity for problem in problems)
     parts = [format_counted(counts[each], each.name.lower()) for each in sorted(Severity, reverse=True) if counts[each]]
     if max(counts, default=Severity.NOTE) == Severity.NOTE:

@@ -11,12 +11,12 @@ _LONGEST = 2_000
 
 
 def sentence(text: str) -> str:
-    """The one line of an error or a remark."""
+    """Returns the one line of an error or a remark."""
     return f"{PROGRAM}: {safe_text(' '.join(text.split()), _LONGEST)}"
 
 
 def usage_sentence(error: click.ClickException) -> str:
-    """The one line for what click raises."""
+    """Returns the one line for what click raises."""
     if not isinstance(error, click.UsageError):
         return sentence(error.format_message())
     from analyzer.cli.usage import usage_text  # only a slip of the pen pays for it

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 
+ALL = "all"
+"""The word for all tables."""
+
+
 @click.command("export", cls=SectionedCommand)
 @files_options
 @click.option(
@@ -55,9 +59,9 @@ if TYPE_CHECKING:
 @click.option(
     "--table",
     "tables",
-    type=OneOf((*TABLES, *MORE_TABLES)),
+    type=OneOf((*TABLES, *MORE_TABLES, ALL)),
     multiple=True,
-    help="For parquet: write this table. Repeat it for more.  [default: all but reports]",
+    help="For parquet: write this table, or all. Repeat it for more.  [default: all but reports]",
 )
 @click.option(
     "--handshakes", is_flag=True, help="For pcapng: also write the packets that open and close the connections."
@@ -129,7 +133,7 @@ def command(
         chosen=chosen,
         sets=sets,
         fields=fields,
-        tables=tables,
+        tables=(*TABLES, *MORE_TABLES) if ALL in tables else tables,
         handshakes=handshakes,
         embed_keys=embed_keys,
         split=split,

@@ -43,7 +43,7 @@ def check_options(request: ExportRequest, reader: ReaderName, stream: str | None
 
 
 def rows_of(session: Session, wanted: Filter | None, stream: str | None, only: str | None, *, partners: bool) -> Ints:
-    """The rows that are chosen, rising."""
+    """Returns the rows that are chosen, rising."""
     rows = np.arange(len(session.rows))
     if stream is not None:
         rows = np.flatnonzero(session.rows.column("stream") == find_stream(session, stream))

@@ -32,7 +32,7 @@ def filter_option(command: _Command) -> Callable[..., Any]:
 
 
 def compile_filter_option(text: str) -> Filter:
-    """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
+    """Returns the filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
     from analyzer.cli.settings import settings
     from analyzer.query.filter import compile_filter  # who filters nothing does not pay for it
 

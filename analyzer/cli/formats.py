@@ -35,7 +35,7 @@ _BODIES = "--format ndjson --fields prints decoded bodies. wireanalyze show FILE
 
 
 class OutputFormat(OneOf):
-    """One of some forms of output by its name."""
+    """An option type of click: the name of an output format, one of the forms that a command has."""
 
     def refusal(self, value: str) -> str:
         """Returns the error for an unknown format; names of tshark get a hint at ours."""
@@ -52,11 +52,11 @@ class TsharkForm(click.ParamType["tuple[str, bool]"]):
     name = "-T"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The values that there are."""
+        """Returns the values that there are."""
         return f"[{'|'.join(TSHARK)}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, bool]:
-        """The form that is like it, and whether it prints decoded bodies."""
+        """Returns the form that is like it, and whether it prints decoded bodies."""
         if isinstance(value, tuple):
             return value
         if value in TSHARK:

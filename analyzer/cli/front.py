@@ -44,7 +44,7 @@ ANSWERED = frozenset({"-h", "--help", "--version"})
 
 
 def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
-    """The arguments with the command in front that they mean, or as they are where a command stands there."""
+    """Puts the command that the user means in front of the arguments, unless they begin with one."""
     place = 0
     while place < len(arguments) and (size := _own(arguments[place])):
         place += size
@@ -89,7 +89,7 @@ def _takes(name: str, arguments: Sequence[str]) -> bool:
 
 
 def unknown_command(word: str, commands: Collection[str]) -> str:
-    """The error message for a word that is neither a command nor a file."""
+    """Returns the error message for a word that is neither a command nor a file."""
     if word in SYNONYMS:
         meant: Sequence[str] = [SYNONYMS[word]]
     else:

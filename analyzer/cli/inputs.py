@@ -87,7 +87,9 @@ def open_session(
     *,
     follow: bool = False,
 ) -> Session:
-    """A session on the files; its first block has `block` packets. follow: it goes on as the one file is written.
+    """Returns a session on the files; its first block has `block` packets.
+
+    follow: it goes on as the one file is written.
 
     Raises UserError for no file, one that can't be opened, or what can't be followed.
     """
@@ -114,7 +116,7 @@ def open_session(
 def load_session(
     files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName, jobs: int | None = 1
 ) -> Iterator[Session]:
-    """A session that has read its inputs to their end; findings that belong to no row are printed on stderr.
+    """Yields a session that has read its inputs to their end; findings that belong to no row are printed on stderr.
 
     jobs: see share_work.
     """

@@ -54,7 +54,7 @@ def keys_options(command: _Command) -> _Command:
 
 
 def list_key_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The key logs and private keys of the running command: its own, and key logs of the configuration."""
+    """Returns the key logs and private keys of the running command: its own, and key logs of the configuration."""
     context = click.get_current_context(silent=True)
     logs, keys = ((), ()) if context is None else (context.meta.get(each, ()) for each in (_LOGS, _KEYS))
     configured = (os.path.expanduser(os.path.expandvars(each)) for each in settings().key_logs)

@@ -46,7 +46,7 @@ class Memory(click.ParamType[int | None]):
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        """The bytes; None for no limit."""
+        """Returns the bytes; None for no limit."""
         if value is None or isinstance(value, int):
             return value
         size = 0 if value == "none" else size_of(str(value))
@@ -58,5 +58,5 @@ class Memory(click.ParamType[int | None]):
 
 
 def size_of(text: str) -> int | None:
-    """Bytes as they are written, with a unit or none; None where that is no size."""
+    """Returns bytes as they are written, with a unit or none; None where that is no size."""
     return parse_whole_amount(text, _SIZES)

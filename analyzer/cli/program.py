@@ -51,7 +51,7 @@ class Commands(click.Group):
     """The group of COMMANDS; listing them imports no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
+        """Returns the names, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -65,7 +65,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names. Raises UserError for a word that is none."""
+        """Returns the command that the first word names. Raises UserError for a word that is none."""
         if args[0] not in COMMANDS:
             from analyzer.cli.front import unknown_command
 
@@ -85,7 +85,7 @@ class Commands(click.Group):
         formatter.write_text(f"Protocols: {', '.join(registry.BUILT_IN)}.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Names that begin like `incomplete`, without importing the commands."""
+        """Returns names that begin like `incomplete`, without importing the commands."""
         from click.shell_completion import CompletionItem
 
         found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]

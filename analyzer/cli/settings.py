@@ -30,7 +30,7 @@ def tell_verbose(context: click.Context, _: click.Parameter, wanted: bool) -> No
 
 
 def is_verbose() -> bool:
-    """Whether to print every finding, also those that are alike."""
+    """Returns whether to print every finding, also those that are alike."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_VERBOSE, False))
 
@@ -42,7 +42,7 @@ def config_path() -> tuple[str, bool]:
 
 
 def settings() -> Config:
-    """The configuration of the running command. Raises UserError where the file is wrong."""
+    """Returns the configuration of the running command. Raises UserError where the file is wrong."""
     context = click.get_current_context(silent=True)
     known = None if context is None else context.meta.get(_CONFIG)
     if isinstance(known, Config):

@@ -14,7 +14,7 @@ SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
 
 
 def is_stream(word: str) -> bool:
-    """Whether a word may name a stream: a number, or an id with its two ends."""
+    """Returns whether a word may name a stream: a number, or an id with its two ends."""
     return word.isdecimal() or ">" in word
 
 
@@ -35,7 +35,7 @@ def find_stream(session: Session, wanted: str) -> int:
 def split_last(
     command: str, what: str, files: Sequence[str], is_one: Callable[[str], bool]
 ) -> tuple[Sequence[str], str]:
-    """The files, and the word behind them. Raises UserError where one of the two is missing.
+    """Returns the files, and the word behind them. Raises UserError where one of the two is missing.
 
     command: `show`. what: the word as help has it, NUMBER. is_one: whether a word may be one.
     """

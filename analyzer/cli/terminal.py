@@ -42,7 +42,7 @@ def is_terminal() -> bool:
 
 
 def line_width() -> int | None:
-    """The cells that a line may have; None where stdout is no terminal, or all is wanted."""
+    """Returns the cells that a line may have; None where stdout is no terminal, or all is wanted."""
     if is_wide() or not is_terminal():
         return None
     return shutil.get_terminal_size().columns

@@ -27,7 +27,7 @@ _INSTEAD = {
 
 
 def usage_text(error: click.UsageError) -> str:
-    """The sentence for a wrong command line, without the name of the program."""
+    """Returns the sentence for a wrong command line, without the name of the program."""
     if isinstance(error, click.MissingParameter):
         return _missing(error)
     if isinstance(error, click.BadParameter):

@@ -11,13 +11,13 @@ class OneOf(click.Choice[str]):
     """A parameter that takes one of some words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The word itself; another one is refused with the one that is meant."""
+        """Returns the word itself; another one is refused with the one that is meant."""
         if value not in self.choices:
             self.fail(self.refusal(str(value)), param, ctx)
         return super().convert(value, param, ctx)
 
     def refusal(self, value: str) -> str:
-        """The error message for a word that is not one of these."""
+        """Returns the error message for a word that is not one of these."""
         from difflib import get_close_matches  # only a slip of the pen pays for it
 
         near = get_close_matches(value.lower(), self.choices, 1, 0.6)
@@ -29,7 +29,7 @@ class Whole(click.IntRange):
     """A whole number within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
+        """Converts a text to a whole number. Fails (click) unless it is one within the bounds."""
         try:
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
@@ -40,7 +40,7 @@ class Seconds(click.FloatRange):
     """A number of seconds within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """Converts a text to seconds. Fails (click) unless it is a number within the bounds."""
         try:
             return float(super().convert(value, param, ctx))
         except click.BadParameter:

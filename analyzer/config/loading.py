@@ -16,7 +16,7 @@ LARGEST = 1 << 20
 
 
 def load(path: str | None, *, named: bool = False) -> Config:
-    """The configuration in a file; the defaults for None, and where there is none. Raises UserError.
+    """Returns the configuration in a file; the defaults for None, and where there is none. Raises UserError.
 
     named: a user named this file, so it must be there.
     """
@@ -58,7 +58,7 @@ FOLDER, NAME = "wireanalyze", "config.toml"
 
 
 def find(environment: Mapping[str, str], path: str | None = None) -> tuple[str, bool]:
-    """The file's path, and whether somebody named it, so that it must be there.
+    """Returns the file's path, and whether somebody named it, so that it must be there.
 
     path: what the command line says; it goes before the environment's VARIABLE, and that before the usual place. A
     relative XDG_CONFIG_HOME counts for nothing, as the specification wants it.

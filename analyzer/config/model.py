@@ -35,13 +35,13 @@ STATE_COLORS: Sequence[ColorRule] = (
 
 @registry.cache_by_plugins
 def protocol_colors() -> tuple[ColorRule, ...]:
-    """What dissectors say (Dissector.color); they count where an input has several protocols."""
+    """Returns the colour rules of the protocols (Dissector.color). They apply if an input has several protocols."""
     known = ((each.name, each.color) for each in registry.dissectors())
     return tuple(ColorRule(name, f"protocol == {name}", color) for name, color in known if color is not None)
 
 
 def list_built_in_colors() -> tuple[ColorRule, ...]:
-    """The rules that need no file."""
+    """Returns the rules that need no file."""
     return (*STATE_COLORS, *protocol_colors())
 
 
@@ -67,6 +67,6 @@ class Config:
 
     @property
     def colors(self) -> tuple[ColorRule, ...]:
-        """All rules in the order in which they count: the file's, then built-in ones that it has not replaced."""
+        """Returns all colour rules by priority: those of the file, then the built-in ones that it does not replace."""
         own = {rule.name for rule in self.own_colors}
         return (*self.own_colors, *(rule for rule in list_built_in_colors() if rule.name not in own))

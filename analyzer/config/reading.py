@@ -34,7 +34,7 @@ class Wrong(Exception):
 
 
 def read_config(path: str, data: bytes) -> Config:
-    """What a file says. Raises UserError."""
+    """Reads a configuration file. Raises UserError if it cannot be read or is wrong, and names the place."""
     try:
         text = data.decode()
         found = tomllib.loads(text)

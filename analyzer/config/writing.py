@@ -17,7 +17,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f
 
 
 def format_config(config: Config, presets: Mapping[str, Sequence[str]]) -> str:
-    """The whole configuration as TOML; presets: the built-in sets of columns."""
+    """Returns the whole configuration as TOML; presets: the built-in sets of columns."""
     return "\n".join(_lines(config, presets)) + "\n"
 
 

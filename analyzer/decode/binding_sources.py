@@ -42,7 +42,7 @@ class BindingSourceFinder:
         self._seen_messages: set[tuple[_What, int]] = set()
 
     def is_wanted(self, kind: str) -> bool:
-        """Whether names of a kind are to be learned."""
+        """Returns whether names of a kind are to be learned."""
         return self._kinds is None or kind in self._kinds
 
     def list_constants(self) -> Iterator[NameBinding]:
@@ -51,7 +51,7 @@ class BindingSourceFinder:
             yield from (each for each in defects.list_constants(dissector) if self.is_wanted(each.kind))
 
     def find_rows(self, first: int, last: int) -> Ints:
-        """The rows from `first` to before `last` that can teach something that is wanted, in order."""
+        """Returns the rows from `first` to before `last` that can teach something that is wanted, in order."""
         table = self._session.rows
         protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
         what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)

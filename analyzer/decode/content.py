@@ -65,7 +65,7 @@ def make_context(session: Analysis, role: int, code: int, version: int, extra: i
 
 
 def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
-    """Location (negative: lost), length and packet of each piece of a row's bytes, in order."""
+    """Returns location (negative: lost), length and packet of each piece of a row's bytes, in order."""
     first = session.rows.cell("pieces", row)
     last = first + session.rows.cell("count", row)
     columns = (session.engine.pieces.column(name)[first:last].tolist() for name in ("at", "length", "packet"))
@@ -73,7 +73,7 @@ def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
 
 
 def read_message(session: Analysis, row: int) -> bytes:
-    """The bytes of a row up to the first that is lost."""
+    """Returns the bytes of a row up to the first that is lost."""
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
@@ -89,7 +89,7 @@ def read_message(session: Analysis, row: int) -> bytes:
 
 
 def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
-    """The bytes of rows, each up to the first that is lost."""
+    """Returns the bytes of rows, each up to the first that is lost."""
     first = session.rows.column("pieces")[rows]
     at, length = session.engine.pieces.column("at")[first], session.engine.pieces.column("length")[first]
     several = (session.rows.column("count")[rows] > 1) | (at < 0)
@@ -114,7 +114,7 @@ def _join_pieces(session: Analysis, rows: Ints) -> Iterator[bytes]:
 
 
 def read_contents(session: Analysis, rows: Ints) -> Sequence[bytes | Window]:
-    """The bytes of rows, each up to the first that is lost; of long ones with a dissector, a window on them."""
+    """Returns the bytes of rows, each up to the first that is lost; of long ones with a dissector, a window on them."""
     long = (session.rows.column("length")[rows] > LONG) & (session.rows.column("protocol")[rows] >= 0)
     if not long.any():
         return read_messages(session, rows)
@@ -136,7 +136,7 @@ def open_window(session: Analysis, row: int) -> Window:
 
 
 def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
-    """What decoding needs, for many rows at once: the dissector (None for raw bytes), the bytes, the context.
+    """Returns for many rows what decoding needs: the dissector (None for raw bytes), the bytes and the context.
 
     The bytes are as contents() gives them.
     """

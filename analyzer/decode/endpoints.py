@@ -23,14 +23,14 @@ def find_server_ports(session: Analysis) -> Ints:
 
 
 def name_endpoint(session: Analysis, stream: int, side: int) -> str:
-    """`address:port` of a stream's client (FROM_CLIENT) or server."""
+    """Returns `address:port` of a stream's client (FROM_CLIENT) or server."""
     client = max(session.engine.streams.cell("client", stream), 0)
     flow = session.engine.streams.cell("flow", stream)
     return session.source.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
 
 
 def name_stream(session: Analysis, stream: int) -> str:
-    """`CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
+    """Returns `CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
     reuse = session.engine.streams.cell("reuse", stream)
     name = f"{name_endpoint(session, stream, FROM_CLIENT)}>{name_endpoint(session, stream, 1 - FROM_CLIENT)}"
     return f"{name}#{reuse}" if reuse else name

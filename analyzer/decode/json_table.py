@@ -41,7 +41,7 @@ class JsonTableWriter:
         self._unwritable_until = 0
 
     def format_table(self, table: RowTable) -> bytes:
-        """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
+        """Returns the JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
         columns, at = table.columns, table.start
         parts = []
         while at < table.stop:
@@ -55,7 +55,9 @@ class JsonTableWriter:
         return _format_list(text, 0, len(text), columns)
 
     def find_ready_text(self, table: RowTable, most: int) -> bytes | None:
-        """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
+        """Returns the text of a list that was made before.
+
+        None if there is none, if it is not safe for terminals, or if the list has more than `most` rows.
 
         Lists of alike messages are many and short: to look them up may not cost more than to write them.
         """

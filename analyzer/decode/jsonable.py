@@ -146,7 +146,7 @@ class JsonWriter:
         return orjson.Fragment(text)
 
     def format_table(self, table: RowTable) -> bytes | None:
-        """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
+        """Returns the text of all rows, not made safe for terminals; None where they are to be written one by one."""
         # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
         from analyzer.decode.json_lines import Unwritable
         from analyzer.decode.json_table import JsonTableWriter
@@ -166,7 +166,7 @@ class JsonWriter:
         )
 
     def is_long(self, table: RowTable) -> bool:
-        """Whether the table or a list in it has more items than are shown."""
+        """Returns whether the table or a list in it has more items than are shown."""
         most = self.limits.max_items
         return most is not None and max(len(table), table.columns.longest) > most
 

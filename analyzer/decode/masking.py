@@ -18,12 +18,12 @@ Span = tuple[int, int]
 
 
 def is_secret(node: Field) -> bool:
-    """Whether the node's own value must be masked for what it is."""
+    """Returns whether the node's own value must be masked for what it is."""
     return node.spec.secret or isinstance(node.value, Secret)
 
 
 def has_hidden_parts(node: Field) -> bool:
-    """Whether everything below the node is masked with it."""
+    """Returns whether everything below the node is masked with it."""
     return is_secret(node) and not isinstance(node.spec, PartedSpec)
 
 

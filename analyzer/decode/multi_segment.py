@@ -18,7 +18,7 @@ from analyzer.session import Analysis
 
 
 class MultiSegmentReader:
-    """n messages of which no byte is lost: `at`, where each begins, and what gather() gives of them."""
+    """Reads n complete messages that lie in several segments. `at`: where each begins, for gather()."""
 
     def __init__(self, session: Analysis, rows: Ints) -> None:
         count = session.rows.column("count")[rows].astype(np.int64)
@@ -41,7 +41,7 @@ class MultiSegmentReader:
         return found
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at many places."""
+        """Returns the bytes at many places."""
         piece = np.minimum(np.searchsorted(self._ends, locations, "right"), len(self._ends) - 1)
         at = self._places[piece] + locations - self._begins[piece]
         across = locations + lengths > self._ends[piece]
@@ -54,9 +54,10 @@ class MultiSegmentReader:
 def locate_messages(
     session: Analysis, rows: Ints, least: int
 ) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
-    """Where the bytes of messages of which none is lost can be read: those in one piece, and those in several.
+    """Locates the bytes of complete messages, of those in one piece and of those in several.
 
-    Gives which of `rows`, by place, what reads them, and where each begins; of either kind if there are `least`.
+    Yields the places in `rows`, the reader of their bytes and where each message begins; of each kind only if it has
+    `least` messages.
     """
     several = session.rows.column("count")[rows] > 1
     places = np.flatnonzero(~several)

@@ -26,9 +26,9 @@ _NOBODY = (-1, "")
 
 
 class NameAnnotation(NamedTuple):
-    """An id in a message, its name, and the row that told it; None where it is the same everywhere.
+    """An id in a message, its name, and the row that binds it; None if the name is the same everywhere.
 
-    id: of a number that one connection counts, with what it counts: `of consumer 3`.
+    id: a number that is valid on one connection only has the kind of its object: `of consumer 3`.
     """
 
     kind: str
@@ -48,7 +48,7 @@ def make_annotation(kind: str, key: str, known: ResolvedName) -> NameAnnotation:
 
 
 def list_kinds(session: Analysis, row: int, tree: Tree) -> set[str]:
-    """The kinds of ids in a row's tree."""
+    """Returns the kinds of ids in a row's tree."""
     return {kind for kind, _, _ in _find_ids(session, row, tree)}
 
 

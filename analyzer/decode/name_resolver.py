@@ -68,8 +68,8 @@ class NameResolver:
     def find(self, kind: str, key: str, row: int, scope: str | None = None) -> ResolvedName | None:
         """Returns the name of an id at a row; None if no message has given it.
 
-        Of an id that is the same everywhere also the first that was told behind it; what a connection has counted is
-        the last one that was called so.
+        An id that is the same everywhere may also get its name from a later row. A number of a connection gets the
+        latest name before the row.
         """
         names = self._known.get(self._make_id(kind, key, row, scope))
         if names is None:
@@ -86,9 +86,9 @@ class NameResolver:
         return None if names is None else names[0]
 
     def learn(self, rows: int, most: int | None = None) -> set[str]:
-        """Reads on up to row `rows`, at most `most` rows that teach; returns the kinds of which it learned a name.
+        """Reads binding sources up to row `rows`, at most `most`; returns the kinds of ids that got a name.
 
-        What has left before it was read teaches nothing; what was learned of it before stays.
+        Rows that were evicted before they were read bind nothing. Names from rows that were read before stay.
         """
         if rows <= self.read:
             return set()
@@ -145,7 +145,7 @@ def _row(known: ResolvedName) -> int:
 
 
 def read_request(session: Analysis, row: int) -> Values | None:
-    """The values of the request that a row answers; None where it answers none that is known."""
+    """Returns the values of the request that a row answers; None where it answers none that is known."""
     partner = read_cell(session, "partner", row)
     if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
         return None
@@ -153,7 +153,7 @@ def read_request(session: Analysis, row: int) -> Values | None:
 
 
 def read_values(session: Analysis, row: int) -> Values | None:
-    """The values of a row; None for raw bytes."""
+    """Returns the values of a row; None for raw bytes."""
     readable: Undecoded = read_undecoded(session, np.array([row]))[0]
     dissector: Dissector | None = readable[0]
     return None if dissector is None else defects.decode_values(dissector, readable[1], readable[2]).values

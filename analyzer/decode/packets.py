@@ -21,8 +21,8 @@ _PLACE_BITS = 44
 def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
     """Returns for n rows how often bytes of them were retransmitted (int64, n).
 
-    streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
-    list_packets tells the same of one row.
+    streaming: counts only retransmissions before the last packet of a message, because later ones are not known when a
+    row is printed during the capture. list_packets does the same for one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
     remaining = slice(repeats.first, len(repeats))
@@ -59,7 +59,7 @@ def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = Fa
 
 
 def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool]]:
-    """The packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
+    """Returns the packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
     offset = 0
     found: list[tuple[int, int, int, int, bool]] = []
     first = session.rows.cell("pieces", row)
@@ -103,7 +103,7 @@ def _list_retransmissions(session: Analysis, row: int) -> list[tuple[int, int, i
 
 
 def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
-    """The numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
+    """Returns the numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
 
     Returns places among `rows` (int64, rising) and as many packet numbers (int64), which rise within a row.
     streaming: as for retransmissions().

@@ -35,7 +35,7 @@ _PREFIX = 64
 
 
 def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
-    """The bytes, and what they are if that is known."""
+    """Returns the bytes, and what they are if that is known."""
     data = defects.read_whole(message)
     return Body({"data": data}, None, tuple(_find_foreign(session, row, data, len(data))))
 
@@ -71,7 +71,7 @@ def collect_raw_findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
 
 
 def read_beginning(session: Analysis, row: int) -> bytes:
-    """The first bytes of a row."""
+    """Returns the first bytes of a row."""
     at, length = (session.engine.pieces.cell(name, session.rows.cell("pieces", row)) for name in ("at", "length"))
     return b"" if at < 0 else session.source.store.read_bytes(at, min(length, _PREFIX))
 

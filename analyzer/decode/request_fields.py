@@ -35,12 +35,12 @@ class RequestFields(NamedTuple):
     values: Mapping[str, Any]
 
     def add_to_body(self, body: Body) -> Body:
-        """The body of its answer with it."""
+        """Returns the body of its answer with it."""
         return body._replace(request=self.values, request_code=self.code)
 
 
 def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
-    """The values of a message, with at least those at the paths; none of raw bytes."""
+    """Returns the values of a message, with at least those at the paths; none of raw bytes."""
     dissector, message, context = found
     if dissector is None:
         return {}
@@ -71,7 +71,7 @@ def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded])
 
 
 def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
-    """The body of a row with what its line needs of its request."""
+    """Returns the body of a row with what its line needs of its request."""
     paths = list_request_fields(dissector, context)
     if not paths:
         return body
@@ -95,7 +95,7 @@ def _read_requests(
 
 
 def list_request_fields(dissector: Dissector | None, context: Context) -> frozenset[Path]:
-    """The fields of its request that the line about such a message is made of, too."""
+    """Returns the fields of its request that the line about such a message is made of, too."""
     if dissector is None or context.role is not Role.RESPONSE:
         return frozenset()
     return defects.list_request_fields(dissector, context)

@@ -41,7 +41,10 @@ class TopicNamer:
         self._last = 0
 
     def begin_rows(self, rows: Ints) -> bool:
-        """Rows are to be written next, in rising order; False where some of them tell a name that others use."""
+        """Announces the rows that are written next, in rising order.
+
+        Returns False if some of them bind a name that others use.
+        """
         if not self.streaming or not len(rows):
             return True
         self._last = int(rows[-1])
@@ -55,7 +58,10 @@ class TopicNamer:
         return False
 
     def fill_in_names(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
-        """The body with names for the ids of topics; without a row, as for the last one that begin() was told of."""
+        """Returns the body with names in place of topic ids, as known at a row.
+
+        Without a row, it uses the last one given to begin().
+        """
         paths = self._list_paths(dissector, context)
         if not paths:
             return body

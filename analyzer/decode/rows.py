@@ -88,7 +88,7 @@ class RowReader:
     def read_objects(
         self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot.
+        """Yields a dict for each row. A body is decoded when its row is reached, and is not kept.
 
         named: what `info` is made of; machines get it as the message says it.
         """
@@ -140,7 +140,7 @@ class RowReader:
         return column[self._run] if rows is self._latest else column[rows]
 
     def select_range(self, first: int, stop: int) -> Ints:
-        """The rows from `first` to before `stop`, of which columns are sooner cut out than gathered."""
+        """Returns the rows from `first` to before `stop`. Their columns are slices, so nothing is gathered."""
         self._latest, self._run = np.arange(first, stop), slice(first, stop)
         return self._latest
 
@@ -149,20 +149,20 @@ class RowReader:
         return make_nullable(self.take_cells(name, rows))
 
     def read_names(self, name: str, rows: Ints) -> TextColumn:
-        """Numbers of Names as their strings."""
+        """Returns the texts of name numbers."""
         numbers = self.take_cells(name, rows)
         return TextColumn(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
     def read_times(self, rows: Ints) -> TimeColumn:
-        """The times of rows as ISO 8601 texts in UTC with nanoseconds."""
+        """Returns the times of rows as ISO 8601 texts in UTC with nanoseconds."""
         return TimeColumn(self.take_cells("time", rows))
 
     def read_stream_ids(self, rows: Ints) -> TextColumn:
-        """The ids of the connections of rows, as `CLIENT>SERVER`."""
+        """Returns the ids of the connections of rows, as `CLIENT>SERVER`."""
         return TextColumn(self._stream_ids, self.take_cells("stream", rows))
 
     def read_ids(self, rows: Ints) -> ConcatenatedColumn:
-        """The ids of rows, as `stream_id/c/OFFSET` or `stream_id/s/OFFSET`."""
+        """Returns the ids of rows, as `stream_id/c/OFFSET` or `stream_id/s/OFFSET`."""
         return ConcatenatedColumn(
             [
                 self.read_stream_ids(rows),
@@ -172,18 +172,18 @@ class RowReader:
         )
 
     def read_partner_ids(self, rows: Ints) -> ConcatenatedColumn:
-        """The id of the other half of the exchange."""
+        """Returns the id of the other half of the exchange."""
         partners = self.find_partner_rows(rows)
         null = partners == NULL64
         return replace(self.read_ids(np.where(null, rows, partners)), null=null)
 
     def read_partners(self, rows: Ints) -> IntegerColumn:
-        """The number of the other half of the exchange."""
+        """Returns the number of the other half of the exchange."""
         partners = self.find_partner_rows(rows)
         return IntegerColumn(partners + 1, partners == NULL64)
 
     def read_correlations(self, rows: Ints) -> CellColumn:
-        """The number that an answer repeats, or a text where it counts in a scope."""
+        """Returns the number that an answer repeats, or a text where it counts in a scope."""
         signed, scopes = self.read_integers("correlation", rows), self.take_cells("scope", rows)
         scoped = scopes != NULL
         if not scoped.any():
@@ -200,7 +200,7 @@ class RowReader:
         return TextColumn(named.texts, np.where(is_resolved, 0, named.numbers))
 
     def find_partner_rows(self, rows: Ints) -> Ints:
-        """Rows of partners, NULL64 for none."""
+        """Returns rows of partners, NULL64 for none."""
         partners = self.take_cells("partner", rows).astype(np.int64)
         unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
@@ -218,25 +218,25 @@ class RowReader:
         return IntegerColumn(found, ~answer)
 
     def read_endpoints(self, rows: Ints, sender: bool) -> TextColumn:
-        """`address:port` of who sent the row, or of who received it."""
+        """Returns `address:port` of who sent the row, or of who received it."""
         side = self.take_cells("side", rows).astype(np.int64)
         key = self.take_cells("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
         return TextColumn(self._endpoints, key)
 
     def read_protocols(self, rows: Ints) -> TextColumn:
-        """Protocol names; `unknown` for raw bytes."""
+        """Returns protocol names; `unknown` for raw bytes."""
         numbers = self.take_cells("protocol", rows)
         return TextColumn(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
 
 def pick_texts(texts: Sequence[str], numbers: Array) -> Values:
-    """The text of each number."""
+    """Returns the text of each number."""
     values: Values = np.asarray(texts, object)[numbers].tolist()
     return values
 
 
 def make_error(body: Body) -> dict[str, Any] | None:
-    """The error that a message reports."""
+    """Returns the error that a message reports."""
     return None if body.error is None else {"code": body.error[0], "name": body.error[1]}
 
 
@@ -246,7 +246,7 @@ def make_findings(body: Body) -> list[dict[str, str]]:
 
 
 def make_finding(finding: Finding) -> dict[str, str]:
-    """The JSON object of a finding."""
+    """Returns the JSON object of a finding."""
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 
@@ -303,7 +303,7 @@ def list_keys() -> Iterable[str]:
 def split_rows(
     session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES
 ) -> Iterator[Ints]:
-    """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
+    """Divides rows into runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
     sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
     first = 0

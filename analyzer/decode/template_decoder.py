@@ -115,7 +115,7 @@ class TemplateCache:
 
 
 class TemplateDecoder:
-    """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
+    """Decodes many similar rows with templates, and keeps the templates. `say` makes the texts of a decoded body.
 
     cache: templates of another decoder, also of another analysis, whose `say` makes the same texts. needs_requests:
     whether one of the texts is the summary line, for which an answer may need its request. Then both messages match a

@@ -16,14 +16,14 @@ from dissectors.wire.flat import RowTable
 
 
 class MarkingWriter(JsonWriter):
-    """Writes marks for holes. `nested` writes what has a value of its own: that of many messages lies together."""
+    """Writes JSON with a mark for each symbolic value. `nested` writes nested values of many messages at once."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
         self.nested = JsonWriter(limits, keeps=True)
 
     def format_nested_values(self, values: Sequence[Any]) -> list[bytes]:
-        """The texts of nested values of many messages."""
+        """Returns the texts of nested values of many messages."""
         return [self._format_nested_value(value) for value in values]
 
     def _format_nested_value(self, value: Any) -> bytes:

@@ -93,10 +93,10 @@ class ByteSource(Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """Rows of `width` bytes at many places."""
+        """Returns rows of `width` bytes at many places."""
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at many places."""
+        """Returns the bytes at many places."""
 
 
 class ConcatenatedMessages:
@@ -113,7 +113,7 @@ class ConcatenatedMessages:
         return found
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """The bytes at n locations, of n lengths."""
+        """Returns the bytes at n locations, of n lengths."""
         ends = (locations + lengths).tolist()
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
@@ -161,11 +161,11 @@ class Template:
         return 1 + len(self.builder.data) // _SMALL
 
     def is_likely(self, rows: int) -> bool:
-        """Whether enough of so many rows will have the shape, as it went so far."""
+        """Returns whether enough of so many rows are likely to match, judging by the earlier matches."""
         return self.hits * rows >= _LIKELY * self.tried
 
     def locate(self, at: int) -> tuple[int, int]:
-        """Segment of a place in the shape's message, and where in it."""
+        """Returns the segment that has a place of the template's message, and the offset in that segment."""
         segment = bisect_left(self.ends, at)
         # A stretch ends where the next segment begins, which may have no byte before the next stretch.
         if at < self.begins[segment]:
@@ -174,7 +174,7 @@ class Template:
 
 
 class TemplateMatch:
-    """Messages of a template's shape: `rows` tells which of those that were given.
+    """The messages that match a template: `rows` are their places among the given ones.
 
     at: where each begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
     """

@@ -44,8 +44,8 @@ def ignore_progress(done: int | None) -> None:
 class ExportRequest:
     """The options of an export. fields: None if not given; tables: empty for all.
 
-    together: rows after which `watch` is told how many have been written, None where the form cannot say; the export
-    ends with what it raises. config: asked for sets of columns.
+    together: number of rows after which `watch` gets the number of written rows (None if the form cannot count them);
+    the export ends with what it raises. config: asked for sets of columns.
     """
 
     out: str
@@ -67,7 +67,7 @@ class ExportRequest:
 
 
 def check(request: ExportRequest) -> None:
-    """Raises UserError for what cannot be written, as far as that can be told beforehand."""
+    """Raises UserError if the export cannot be written, as far as that is known before it begins."""
     if request.form == "parquet":
         extras.require_extra("parquet", "export --as parquet")
         if request.out == STANDARD:

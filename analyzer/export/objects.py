@@ -31,7 +31,7 @@ _ABOUT = ("number", "id", "protocol", "operation")
 
 
 class StoredObject(NamedTuple):
-    """What was left out; items: of lists that are too long to be read whole (dissectors.wire.cut)."""
+    """Counts what was left out. items: of lists that are too long to be read completely (dissectors.wire.cut)."""
 
     secrets: int
     items: int = 0

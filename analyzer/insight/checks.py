@@ -42,12 +42,13 @@ def _read_none(rows: Ints, alike: Ints | None) -> list[MessageEvent]:
 class CheckReading:
     """Shows rows to checks, in their order, and gives what they find. losses: of all rows, see analyzer.insight.events.
 
-    A protocol's checks are made when the first of its rows comes.
+    A protocol's checks are made when the first of its rows comes. begin: the first row that they get; by default the
+    first that there is.
     """
 
-    def __init__(self, session: Analysis) -> None:
+    def __init__(self, session: Analysis, begin: int = 0) -> None:
         self._session = session
-        self._rows = range(session.rows.first, len(session.rows))
+        self._rows = range(max(session.rows.first, begin), len(session.rows))
         self._events = Events(session, self._rows, last_answers(session, self._rows))
         self.losses = self._events.losses
         self._dispatches: dict[str, Dispatch[Check]] = {}
@@ -58,7 +59,7 @@ class CheckReading:
         self._begin, self._near = self._rows.start, list[Place]()
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
-        """The fields that checks look at in each such message; none where nobody gets it, or only some (add_others)."""
+        """Returns the fields that checks look at in each such message; none where nobody gets all of them."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
         return wanting.paths or _SHOWN if wanting.handlers and not self._kind(dissector, context).is_merged else ()
 
@@ -124,7 +125,7 @@ class CheckReading:
                 self._dispatch(dissector)
 
     def findings(self, about: About) -> list[Finding]:
-        """What the checks find at a row."""
+        """Returns the findings of the checks at a row."""
         dissector, context, row = about.dissector, about.context, about.row
         if dissector is None or about.seen is None:
             return []
@@ -136,15 +137,17 @@ class CheckReading:
         return self._take()
 
     def end_findings(self) -> Iterator[tuple[int, Finding]]:
-        """What the checks find at the ends of connections, each at the last row of its connection; behind all rows.
+        """Yields the findings at the ends of connections, each with the last row of its connection.
 
-        Then the same of those that are open when the capture ends.
+        Call it after all rows. Connections that are open when the capture ends come last, if it has ended.
         """
         for end in endings(self._session, self._rows) if self._dispatches else ():
             ending = self._events.end(end.ending, end.last)
             yield from self._of_stream(end.last, ending, lambda check, ending=ending: check.end_connection(ending))  # type: ignore[misc]
         time = int(self._session.engine.streams.column("end").max(initial=0))
-        for stream, row in still_open(self._session) if self._dispatches else ():
+        for stream, row in still_open(self._session) if self._dispatches and self._session.ended else ():
+            if row < self._rows.start:
+                continue
             left = self._events.end(ConnectionEnd(stream, time, by_client=False), row)
             yield from self._of_stream(row, left, lambda check, left=left: check.leave_open(left))  # type: ignore[misc]
 

@@ -64,7 +64,7 @@ class ExchangeDelays(ArrayRows):
 
     @property
     def cost(self) -> Ints:
-        """The same without what is meant to take time."""
+        """Returns the delay of each exchange in ns (int64, n), without the time that a request waits on purpose."""
         return self.total - np.where(self.may_wait, self.working, 0)
 
 

@@ -54,7 +54,7 @@ class Difference:
 
 
 def find_factor(change: Change) -> float:
-    """How many times as large the larger figure is; what is less than nothing counts as next to nothing."""
+    """Returns how many times as large the larger figure is; what is less than nothing counts as next to nothing."""
     low, high = sorted((float(change.before), float(change.after)))
     least = 1.0 if isinstance(change.after, int) else 1e-9
     return max(high, least) / max(low, least)

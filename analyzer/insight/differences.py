@@ -20,7 +20,7 @@ from analyzer.insight.significance import compare_shares
 
 
 def find_differences(before: Profile, after: Profile) -> list[Difference]:
-    """All differences that matter, the most telling first."""
+    """Finds all differences that matter, the most important first."""
     tests = MetricTests(before, after)
     tests.compare_traffic()
     for key, mine in after.operations.items():

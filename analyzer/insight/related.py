@@ -29,9 +29,9 @@ MOST = 20_000
 
 
 class RelatedValues(NamedTuple):
-    """What other messages tell about a message: names of its ids, and the contents of its session.
+    """Values of a message that come from other messages: names of its ids, and the contents of its session.
 
-    parts: what it does in stories, where these were asked for.
+    parts: the message's part in each report, if reports were requested.
     """
 
     named: tuple[NameAnnotation, ...] = ()

@@ -113,7 +113,7 @@ class ReportTable:
 class ReportReading:
     """Reads rows once and fills some reports. rows: from the first to the last one to read.
 
-    problems: findings about reports that failed; what these would have said is missing.
+    problems: findings about reports that failed, whose rows are missing.
     """
 
     def __init__(self, session: Analysis, reports: Sequence[ReportType], rows: range | None = None) -> None:
@@ -251,7 +251,7 @@ class ReportReading:
 
 
 class ReportPart(NamedTuple):
-    """What a row of a report says about one of its messages."""
+    """A sentence of a report's row about one of its messages."""
 
     name: str
     report: ReportType

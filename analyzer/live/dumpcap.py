@@ -149,7 +149,7 @@ class DumpcapTap:
             return None
 
     def counters(self) -> tuple[int, int]:
-        """Returns packets received and dropped, as dumpcap said at its end; before that, the packets taken."""
+        """Returns packets received and dropped, as dumpcap reports at its end; before that, the packets taken."""
         dropped = self._passing.dropped  # dumpcap does not count them as received
         return max(self._passing.received, self._passing.taken + dropped), dropped
 

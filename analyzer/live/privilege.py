@@ -59,7 +59,7 @@ class Identity:
 
     @property
     def groups(self) -> list[int]:
-        """All groups of the user; only the user's own group if the system does not know the name."""
+        """Returns all groups of the user; only the user's own group if the system does not know the name."""
         return os.getgrouplist(self.name, self.gid) if self.home is not None else [self.gid]
 
 

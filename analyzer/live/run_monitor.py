@@ -21,7 +21,7 @@ MOST_SAMPLES = 4096
 
 
 class FileFollower(Protocol):
-    """Is told about files; implemented by FileSuccession."""
+    """Interface of what follows the files of a run; FileSuccession implements it."""
 
     def add_file(self, path: str) -> bool:
         """Notes that a file has begun, and that the one before is complete; returns whether it is open."""

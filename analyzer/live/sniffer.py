@@ -49,7 +49,7 @@ OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
 
 
 class Sniffer:
-    """Takes packets when it is told to, until its standard input ends or it is told to end."""
+    """Starts and stops capturing on command, until its standard input ends or the command `end` comes."""
 
     def __init__(
         self, taps: Sequence[Tap], request: CaptureRequest, reader: ChannelReader, writer: ChannelWriter

@@ -55,7 +55,7 @@ class StreamEnds:
 
     @property
     def reverse(self) -> StreamEnds:
-        """The same connection with client and server swapped."""
+        """Returns the same connection with client and server exchanged."""
         return StreamEnds(self.server, self.client, self.reuse)
 
 

@@ -174,7 +174,7 @@ def list_request_fields(dissector: Dissector, context: Context) -> frozenset[Pat
 
 
 class Label(NamedTuple):
-    """What people read beside a value; `failed`: the sentence of a defect stands in its place."""
+    """The label of a value. `failed`: the dissector has a defect, and the label is a sentence about it."""
 
     text: str | None
     failed: bool = False

@@ -89,7 +89,7 @@ class Segments(NamedTuple):
 
     @property
     def line_end(self) -> Ints:
-        """Where each segment ends on the line."""
+        """Returns where each segment ends when all segments are put one after the other (int64, n)."""
         return self.line + self.length
 
 

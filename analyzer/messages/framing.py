@@ -452,7 +452,7 @@ class UnclaimedBytes:
         return self._framer.unbroken(self._begin) - self._begin
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on; fewer where no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader)
 
 
@@ -463,5 +463,5 @@ class ZeroFilledBytes(UnclaimedBytes):
         return self._framer.end - self._begin
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on, with zeros for lost ones; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on, with zeros for lost ones; fewer where no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

@@ -22,7 +22,7 @@ class PagedMessage:
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer at the message's end."""
+        """Returns `length` bytes from `offset` on; fewer at the message's end."""
         stop = min(offset + length, len(self))
         if offset >= stop:
             return b""

@@ -81,7 +81,7 @@ class RowBatch:
     def append_to(
         self, messages: MessageTable, pieces: PieceTable, serials: Callable[[Ints, Ints], None]
     ) -> tuple[Ints, range]:
-        """Sorts and appends all rows; `serials(serial, row)` is told their numbers.
+        """Sorts and appends all rows; calls `serials(serial, row)` with their numbers.
 
         Returns the partner's serial of each row (-1: none), and the range of new rows.
         """

@@ -60,7 +60,7 @@ class TlsLayer:
 
     @property
     def facts(self) -> TlsFacts:
-        """What the session says of itself."""
+        """Returns what the TLS session knows about itself, such as version, cipher suite and certificate."""
         return self.session.facts
 
     @property

@@ -24,7 +24,7 @@ class TlsTable:
 
     @property
     def streams(self) -> list[int]:
-        """The streams of which something is known."""
+        """Returns the streams (int64, ascending) about which TLS facts are known."""
         return list(self._facts)
 
     def note(self, connection: Connection) -> None:

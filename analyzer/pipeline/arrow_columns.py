@@ -34,7 +34,7 @@ class TableBatch(NamedTuple):
 
 
 def build_batch(table: str, columns: Mapping[str, Any], options: Options) -> pa.RecordBatch:
-    """Columns in their order and types. `date` has a value for each row."""
+    """Returns columns in their order and types. `date` has a value for each row."""
     wanted = build_schema(table, fields=options.fields)
     count = len(columns["date"])
     return pa.record_batch([_convert_values(columns[each.name], each.type, count) for each in wanted], schema=wanted)
@@ -66,12 +66,12 @@ def escape_surrogates(value: Any) -> Any:
 
 
 def count_days(time: Ints) -> Ints:
-    """The number of days since 1970 of a time in ns."""
+    """Returns the number of days since 1970 of a time in ns."""
     return (time // DAY).astype(np.int32)
 
 
 def build_array(column: CellColumn) -> pa.Array:
-    """The values of a column: numbers of its own width, flags, or texts."""
+    """Returns the values of a column: numbers of its own width, flags, or texts."""
     match column:
         case TextColumn(texts, numbers):
             used, places = distinct(numbers)
@@ -99,7 +99,7 @@ def concatenate_texts(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
 
 
 def take_texts(texts: Sequence[str | None], numbers: Array) -> pa.Array:
-    """The text of each number, of few."""
+    """Returns the text of each number, of few."""
     return pa.array(texts, pa.string()).take(pa.array(numbers))
 
 
@@ -109,7 +109,7 @@ def mask_values(values: pa.Array, null: Bools) -> pa.Array:
 
 
 def slice_texts(text: bytes, sizes: Ints) -> pa.Array:
-    """Texts that lie one behind the other, of so many bytes each. Raises UnicodeDecodeError."""
+    """Makes a column of texts that lie one after the other. sizes: bytes of each (n). Raises UnicodeDecodeError."""
     if not text.isascii():
         text.decode()
     offsets = np.zeros(len(sizes) + 1, np.int32)
@@ -118,6 +118,6 @@ def slice_texts(text: bytes, sizes: Ints) -> pa.Array:
 
 
 def measure_texts(texts: pa.Array) -> Ints:
-    """Bytes of each of a column of texts, none of which is null."""
+    """Returns the number of bytes of each text of a column without nulls (int64, n)."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
     return np.diff(offsets).astype(np.int64)

@@ -42,12 +42,12 @@ class DistinctValues(Generic[_Kind]):
         self._numbers: dict[_Kind, int] = {}
 
     def assign_number(self, kind: _Kind) -> int:
-        """That of a value, given now if it is new."""
+        """Returns the number of a value; a new value gets the next number."""
         return self._numbers.setdefault(kind, len(self._numbers))
 
     @property
     def values(self) -> list[_Kind]:
-        """All distinct values, by their numbers."""
+        """Returns all distinct values, in the order of their numbers."""
         return list(self._numbers)
 
 
@@ -96,9 +96,9 @@ class _Draft:
 
 
 class DecoderMemory:
-    """What one analysis learned about bodies and the next one can use: templates, and sizes of messages.
+    """Templates and sizes of messages that one analysis passes to the next one.
 
-    It is of use for the next analysis too, where the same slots are asked for within the same limits.
+    The next one must use the same slots and limits.
     """
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
@@ -108,7 +108,7 @@ class DecoderMemory:
 
 
 class BodyReader:
-    """Reads bodies of rows, of which it keeps nothing."""
+    """Decodes bodies of rows, and keeps none of them."""
 
     def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots

@@ -47,7 +47,7 @@ COUNT_COLUMNS = ("client_messages", "server_messages", "client_bytes", "server_b
 
 @dataclass(slots=True)
 class TaskStates:
-    """What all parts of a task share: the batch and its state files. `scratch` is deleted with the task."""
+    """The batch and its state files, shared by all parts of a task. `scratch` is deleted with the task."""
 
     carry: BatchContext
     reader: StateReader
@@ -55,7 +55,7 @@ class TaskStates:
     scratch: StateWriter
 
     def is_silent(self, capture: str, end_ns: int | None) -> bool:
-        """Whether a stream of a capture whose last packet came then has ended."""
+        """Returns whether a stream of a capture whose last packet came then has ended."""
         return end_ns is not None and self.carry.latest.get(capture, end_ns) - end_ns > SILENCE_NS
 
     def copy_idle(self, connection: bytes, left: ConnectionState) -> tuple[bytes, ConnectionState] | None:
@@ -127,7 +127,7 @@ class ConnectionCarrier:
         return all(each is None or type(each).handles is not Conversation.handles for each in conversations)
 
     def list_ended_streams(self) -> list[int]:
-        """The streams that have ended by now."""
+        """Returns the streams that have ended by now."""
         streams = self.session.engine.streams
         ended = np.ones(len(streams), bool)
         for flow, name in self.names.items():
@@ -173,7 +173,7 @@ class ConnectionCarrier:
         return found
 
     def save_states(self, put_back: Callable[[bytes, ConnectionState], None]) -> pa.RecordBatch:
-        """A row for each connection that the next batch may go on with; to be asked behind chosen().
+        """Returns a row for each connection that the next batch may go on with; to be asked behind chosen().
 
         put_back: takes the one that goes on in the next part.
         """

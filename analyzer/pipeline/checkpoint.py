@@ -94,7 +94,7 @@ def unpack_column(data: bytes, kind: type[np.generic]) -> Array:
 
 
 def unpack_rows(rows: CarriedRows) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Rows and their pieces as columns."""
+    """Returns rows and their pieces as columns."""
     columns = {name: unpack_column(rows.columns[name], MessageTable.TYPES[name]) for name in CARRIED_COLUMNS}
     return columns, {name: unpack_column(rows.pieces[name], kind) for name, kind in PieceColumns.TYPES.items()}
 

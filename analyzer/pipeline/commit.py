@@ -29,7 +29,7 @@ PARTITION = "date="
 
 
 def is_table(path: str) -> bool:
-    """Whether a folder has nothing but what tables have, and marks of programs that read or write them."""
+    """Returns whether a folder has nothing but what tables have, and marks of programs that read or write them."""
     return os.path.isdir(path) and all(name.startswith((PARTITION, "_", ".")) for name in os.listdir(path))
 
 

@@ -82,7 +82,7 @@ class FileNote:
 
 
 def build_file_tables(notes: Iterable[FileNote], options: Options) -> Iterator[TableBatch]:
-    """The rows of `files`, and of `findings` those that belong to a file."""
+    """Yields the rows of `files`, and of `findings` those that belong to a file."""
     every = sorted(notes, key=lambda note: note.path)
     if every:
         yield TableBatch("files", build_batch("files", _build_file_columns(every), options))

@@ -59,7 +59,7 @@ def finish_tables(rows: Iterable[TableBatch], wanted: Collection[str]) -> Iterat
 
 
 def add_required_tables(tables: Collection[str]) -> Collection[str]:
-    """The tables that are to be made if these are wanted."""
+    """Returns the tables that are to be made if these are wanted."""
     return {*tables, NAMES} if {*TOPIC_COLUMNS, SUMMARIES}.intersection(tables) else tables
 
 

@@ -40,10 +40,10 @@ class PacketRegistry(Protocol):
     """Numbers the packets of a restored flow and places their bytes."""
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
-        """The flow of a connection that is new here. lower: its side a is the lower end."""
+        """Returns the flow of a connection that is new here. lower: its side a is the lower end."""
 
     def is_lower(self, flow: int) -> bool:
-        """The same of a flow."""
+        """Returns whether side a of a flow is its lower end."""
 
     def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
         """Numbers packets that were read before: records of files of these names; returns what precedes the first.

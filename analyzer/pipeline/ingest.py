@@ -61,11 +61,11 @@ class PacketPointers:
         return found
 
     def select(self, first: int, last: int) -> Self:
-        """The rows from `first` to before `last`."""
+        """Returns the rows from `first` to before `last`."""
         return self._select_rows(slice(first, last))
 
     def find_changes(self) -> list[int]:
-        """Rows at which another connection begins than the row before has."""
+        """Returns rows at which another connection begins than the row before has."""
         found: list[int] = (np.flatnonzero(np.diff(self.connection)) + 1).tolist()
         return found
 
@@ -170,7 +170,7 @@ class PointerQueue:
         self.idle: deque[tuple[bytes, ConnectionState]] = deque()
 
     def peek(self) -> PacketPointers | None:
-        """The next pointers, at least one; None at the end."""
+        """Returns the next pointers, at least one; None at the end."""
         while self._ahead is None and (batch := next(self._batches, None)) is not None:
             # Notes have no connection, and so are sorted before all packets.
             notes = int(np.searchsorted(np.diff(read_offsets(batch.column(0))) > 0, True))
@@ -183,14 +183,14 @@ class PointerQueue:
         return self._ahead
 
     def peek_capture(self) -> int | None:
-        """The number of the capture that comes next; None at the end."""
+        """Returns the number of the capture that comes next; None at the end."""
         ahead = self.peek()
         if self.idle:
             return read_capture(self.idle[0][0])
         return None if ahead is None else read_capture(ahead.names[ahead.connection[0]])
 
     def take_packets(self, count: int) -> PacketPointers:
-        """The first `count` of those ahead."""
+        """Returns the first `count` of those ahead."""
         assert self._ahead is not None
         taken = self._ahead.select(0, count)
         self._ahead = self._ahead.select(count, len(self._ahead)) if count < len(self._ahead) else None

@@ -88,7 +88,10 @@ class Gateway:
         return self._process.poll() is None
 
     def close(self) -> None:
-        """Ends it, whatever it does. Its files are ours to remove, and workers end when they hear nothing from it."""
+        """Ends the Java process, even if it is busy, and removes its files.
+
+        Workers end when they lose the connection to it.
+        """
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.kill()
@@ -208,7 +211,7 @@ def _list_candidates() -> Iterator[str]:
 
 
 def read_java_version(path: str) -> int | None:
-    """The major version of a Java; None if it does not run."""
+    """Returns the major version of a Java; None if it does not run."""
     try:
         done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -43,7 +43,10 @@ class FileMark:
 
     @classmethod
     def from_file(cls, path: str, like: FileMark | None = None) -> Self:
-        """The file as it is now. like: a mark of earlier; if the first bytes are the same, then also their hash."""
+        """Returns the file as it is now.
+
+        like: a mark of earlier; if the first bytes are the same, then also their hash.
+        """
         status = os.stat(path)
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES if like is None else min(HEAD_BYTES, like.size))
@@ -83,7 +86,10 @@ class Ledger:
 
     @classmethod
     def load(cls, state: str, folder: str, settings: str) -> Self:
-        """The ledger of a state, or a new one. Raises UserError if it is of other tables or settings, or unreadable."""
+        """Returns the ledger of a state, or a new one.
+
+        Raises UserError if it is of other tables or settings, or unreadable.
+        """
         path = os.path.join(state, LEDGER_NAME)
         try:
             with open(path, "rb") as file:
@@ -118,7 +124,7 @@ class Ledger:
         )
 
     def number_capture(self, name: str) -> int:
-        """The number of a capture, given now if it is new."""
+        """Returns the number of a capture, given now if it is new."""
         return self.captures.setdefault(name, len(self.captures))
 
 
@@ -204,7 +210,7 @@ def _is_unfinished(path: str, mark: FileMark, settle: float, newest: bool) -> bo
 
 
 def is_open_for_writing(path: str) -> bool | None:
-    """Whether a process of this machine has the file open to write; None where the system does not tell.
+    """Returns whether a process of this machine has the file open to write; None where the system does not tell.
 
     A read lease (fcntl(2), Linux) is given only on a file that nobody writes, to its owner.
     """

@@ -24,6 +24,7 @@ from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import REPORTS, TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
+from analyzer.pipeline.views import write_views
 from analyzer.session import Analysis, Session
 
 PART_NAME = "part-00000"
@@ -31,7 +32,7 @@ PART_NAME = "part-00000"
 
 
 def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator[TableBatch]:
-    """The tables' rows of all captures, one capture after the other. Raises CaptureError."""
+    """Yields the tables' rows of all captures, one capture after the other. Raises CaptureError."""
     for _, group in groupby(files, key=lambda file: file.capture):
         inputs = list(group)
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
@@ -45,7 +46,7 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
 
 
 def check_tables(folder: str, named: Collection[str], *, force: bool) -> None:
-    """Raises UserError where tables could not be written, as far as that can be told beforehand."""
+    """Raises UserError if tables cannot be written, as far as that is known before the export begins."""
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise UserError(f"{folder} is a file. Tables are folders; give a folder.")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
@@ -69,6 +70,8 @@ def write_tables(
 ) -> Mapping[str, int]:
     """Writes tables of a session that was read to its end into a folder, FOLDER/TABLE/date=.../protocol=.../.
 
+    Beside them is views.sql, with a view of each for DuckDB.
+
     rows: of messages only these, rising; see Chosen.rows. Returns how many rows each table has; one without any is no
     folder. A table appears whole; the folder may hold others, and is made if there is none. Raises UserError. tick:
     called now and then; what it raises ends the writing.
@@ -82,6 +85,7 @@ def write_tables(
                 publish_folder(os.path.join(hidden, table), target, force=force)
             elif force:
                 shutil.rmtree(target, ignore_errors=True)
+        write_views(folder)
     return counts
 
 

@@ -32,7 +32,7 @@ _Made = Callable[["Iterable[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 def read(
     spark: SparkSession, sources: Sequence[str], options: Options | None = None, *, partitions: int | None = None
 ) -> Tables:
-    """The tables of captures, for a notebook.
+    """Returns the tables of captures, for a notebook.
 
         tables = read(spark, ["captures/"])
         tables.exchanges.groupBy("operation").count().show()

@@ -32,7 +32,7 @@ class PacketOrigins(Protocol):
 
 
 class StoredOrigins:
-    """Origins as they were told, block by block: twelve bytes a packet."""
+    """Stores the origin of each packet block by block, in twelve bytes a packet."""
 
     def __init__(self, capture: str, files: Sequence[str]) -> None:
         self.capture, self.files = capture, files
@@ -40,12 +40,12 @@ class StoredOrigins:
         self._record: list[Ints] = []
 
     def add(self, file: Ints, record: Ints) -> None:
-        """The next packets of the timeline."""
+        """Adds the next packets of the timeline."""
         self._file.append(file.astype(np.int32))
         self._record.append(record)
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """The files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
+        """Returns the files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
         for parts in (self._file, self._record):
             parts[:] = [np.concatenate(parts)] if parts else [np.zeros(0, np.int64)]
         return self._file[0][numbers - 1].astype(np.int64), self._record[0][numbers - 1]
@@ -63,7 +63,7 @@ class CarriedOrigins(StoredOrigins):
         self._today, self._earlier = today, dict[str, int]()
 
     def number_file(self, name: str, *, today: bool) -> int:
-        """The place in `files` of a file that an earlier part of this batch may have read, or an earlier batch.
+        """Returns the place in `files` of a file that an earlier part of this batch may have read, or an earlier batch.
 
         One of today with the name of an earlier batch's file is another.
         """
@@ -83,7 +83,7 @@ class CountingOrigins(StoredOrigins):
         self._counts = np.zeros(len(files), np.int64)
 
     def count_records(self, records: RecordBlock) -> None:
-        """The next records of the timeline; a file's number is its place among the inputs."""
+        """Adds the next records of the timeline; a file's number is its place among the inputs."""
         if len(self.files) == 1:
             return
         file = records.at >> SHIFT
@@ -95,7 +95,7 @@ class CountingOrigins(StoredOrigins):
         self._counts += count
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """The files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
+        """Returns the files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
         if len(self.files) == 1:
             return np.zeros(len(numbers), np.int64), numbers
         return super().locate(numbers)
@@ -118,7 +118,7 @@ class RowSelection:
 
     @classmethod
     def select_all(cls, session: Analysis) -> Self:
-        """The origins of all packets that were read."""
+        """Returns the origins of all packets that were read."""
         is_request = session.rows.column("role") == Role.REQUEST
         return cls(
             np.arange(len(session.rows)), np.flatnonzero(is_request), np.arange(len(session.engine.streams)), True
@@ -126,7 +126,7 @@ class RowSelection:
 
     @classmethod
     def select_rows(cls, session: Analysis, rows: Ints) -> Self:
-        """These rows, the exchanges of which one half is among them, and their streams."""
+        """Returns these rows, the exchanges of which one half is among them, and their streams."""
         if len(rows) == len(session.rows):
             return cls.select_all(session)
         role, partner = session.rows.column("role"), session.rows.column("partner")

@@ -24,7 +24,7 @@ OWNER_FILE = "owner"
 
 @contextmanager
 def create_owned_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
-    """A new folder whose name begins with `prefix`, ours while the block runs; it is not removed.
+    """Yields a new folder whose name begins with `prefix`, ours while the block runs; it is not removed.
 
     parent: where; by default in the temporary folder. Folders there that have lost their owners are removed first.
     Raises UserError if there is none that can be written.

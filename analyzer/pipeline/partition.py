@@ -120,7 +120,7 @@ def build_rows(
     carry: BatchContext | None = None,
     named: Collection[str] = TABLES,
 ) -> Iterator[TableBatch]:
-    """The rows of the named tables of a partition, in batches, and the notes in it.
+    """Yields the rows of the named tables of a partition, in batches, and the notes in it.
 
     carry: this is one of several batches; then also the state that is left for the next one (states.STATE).
     """
@@ -255,7 +255,7 @@ class PartitionPart:
         """Does nothing: a part keeps all of its packets until it is closed."""
 
     def close(self) -> None:
-        """The captures belong to the library."""
+        """Does nothing: the library closes the captures."""
         if self._behind is not None:
             self._behind.close()
 
@@ -272,7 +272,7 @@ class CarriedPart(PartitionPart):
         self._known = origins
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """Hands over connections of which there is no packet, then yields the blocks of the others."""
+        """Passes connections without packets to the next batch, then yields the blocks of the others."""
         idle = self._queue.idle
         while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
             self.carrier.handle_idle(*idle.popleft())
@@ -294,14 +294,14 @@ class CarriedPart(PartitionPart):
         return block
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
-        """The flow number of a connection by its encoded ends. lower: whether its side a is the lower end."""
+        """Finds the flow number of a connection by its encoded ends. lower: whether its side a is the lower end."""
         ends = np.array(encode_ends(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
         flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
         return int(flow[0])
 
     def is_lower(self, flow: int) -> bool:
-        """Whether a flow's side a is the lower end."""
+        """Returns whether a flow's side a is the lower end."""
         first, second = ((self.flows.address(flow, side), self.flows.port(flow, side)) for side in (0, 1))
         return first <= second
 

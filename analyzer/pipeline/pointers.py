@@ -107,7 +107,7 @@ class ConnectionKeys:
         self._lower: list[int] = []
 
     def list_keys(self, flow: npt.NDArray[np.int32]) -> pa.Array:
-        """The connection of each flow."""
+        """Returns the connection of each flow."""
         for number in range(len(self._names), len(self._flows)):
             ends = [(self._flows.address(number, side), self._flows.port(number, side)) for side in (0, 1)]
             (low, low_port), (high, high_port) = sorted(ends)
@@ -116,14 +116,14 @@ class ConnectionKeys:
         return pa.array([self._names[number] for number in flow.tolist()], pa.binary())
 
     def list_lower_sides(self, flow: npt.NDArray[np.int32]) -> Ints:
-        """Which side of each flow is its connection's lower end; of() has seen the flow."""
+        """Returns which side of each flow is its connection's lower end; of() has seen the flow."""
         return np.array(self._lower, np.int64)[flow]
 
 
 def pack_block(
     block: PacketBlock, place: Ints, file: int, connections: ConnectionKeys, store: Store, *, shuffled: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The bundles of a block of one file, which is source 0 of its store; `place` for each of its packets.
+    """Yields the bundles of a block of one file, which is source 0 of its store; `place` for each of its packets.
 
     shuffled: all payload follows.
     """
@@ -178,7 +178,7 @@ def count_packets(batch: pa.RecordBatch) -> Ints:
 
 
 def read_capture(connection: bytes) -> int:
-    """The number of its capture."""
+    """Returns the number of its capture."""
     return int.from_bytes(connection[:4])
 
 
@@ -206,7 +206,7 @@ def bundle_records(records: npt.NDArray[Any], count: Ints) -> pa.Array:
 
 
 def append_payloads(bundles: pa.Array, payloads: pa.Array, count: Ints) -> pa.Array:
-    """The same with payload behind their records: each bundle has the next `count` of the payloads."""
+    """Appends payload to the records of bundles: each bundle gets the next `count` of the payloads."""
     last = np.concatenate(([0], np.cumsum(count)))
     offsets = read_offsets(payloads)[last]
     return pc.binary_join_element_wise(bundles, _build_binary(offsets, payloads.buffers()[2]), b"")

@@ -52,7 +52,7 @@ class TaskCounts(NamedTuple):
 
 
 def add_counts(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int = 0) -> None:
-    """In a worker: adds to what was done; without a folder, nobody looks."""
+    """Adds to the counts of finished work, in a worker. Does nothing without a folder."""
     if folder is not None:
         with suppress(OSError):  # a bar is worth no failure
             path = os.path.join(folder, f"{os.uname().nodename}-{os.getpid()}")
@@ -81,7 +81,7 @@ class CountReader:
         self._read: dict[str, int] = {}
 
     def read_counts(self) -> ProgressCounts:
-        """Everything that was counted until now."""
+        """Returns everything that was counted until now."""
         for name in os.listdir(self._folder):
             if name.startswith(OWNER_FILE):
                 continue
@@ -123,7 +123,7 @@ class LocalTaskMonitor:
 
 
 class ConnectTaskMonitor:
-    """The tasks of a session on a server, which tells of them while a query runs."""
+    """Counts the tasks of a Spark Connect session, as the server reports them while a query runs."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark, self._tasks = spark, TaskCounts()
@@ -137,7 +137,7 @@ class ConnectTaskMonitor:
         self._tasks = TaskCounts(sum(each[0] for each in known), sum(each[1] for each in known))
 
     def count_tasks(self) -> TaskCounts:
-        """The tasks that the server has told of last: how many are done, and how many there are."""
+        """Returns the server's latest counts: finished tasks, and all tasks."""
         return self._tasks
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ class ConnectTaskMonitor:
 
 
 def create_task_monitor(spark: SparkSession) -> TaskMonitor:
-    """Whoever knows of this session's tasks."""
+    """Creates the monitor that fits the kind of the Spark session."""
     return (
         ConnectTaskMonitor(spark)
         if type(spark).__module__.startswith("pyspark.sql.connect")
@@ -204,7 +204,7 @@ class SpeedAverage:
         self._seen: list[tuple[float, int]] = []
 
     def update(self, bytes: int, now: float) -> float:
-        """bytes: until `now`, seconds of any clock."""
+        """Adds the number of bytes until `now` (seconds of any clock) and returns the average speed."""
         self._seen.append((now, bytes))
         while len(self._seen) > 2 and self._seen[1][0] <= now - RECENT:
             del self._seen[0]
@@ -213,7 +213,7 @@ class SpeedAverage:
 
 
 def format_progress(sums: ProgressCounts, speed: float) -> str:
-    """The text of the progress bar."""
+    """Returns the text of the progress bar."""
     if not sums.packets:
         return "starting"
     progress_text = f"{sums.packets:,} packets"

@@ -52,7 +52,7 @@ class RecordFields:
 
 
 def find_record_fields(session: Analysis, fast_path: FastPath, rows: Ints, named: Callable[[str], str]) -> RecordFields:
-    """The fields of these rows, all of one protocol. named: the name of a topic whose id others explain."""
+    """Returns the fields of these rows, all of one protocol. named: the name of a topic whose id others explain."""
     table = session.rows
     numbers, keys = make_group_keys([table.column(name)[rows] for name in _KIND])
     kinds = [_find_log_layout(fast_path, *kind) for kind in zip(*(column.tolist() for column in numbers), strict=True)]

@@ -225,7 +225,7 @@ class RecordRow(NamedTuple):
 
 
 def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[RecordRow]:
-    """The records in these rows, in their order."""
+    """Yields the records in these rows, in their order."""
     first = 0
     for part in split_rows(session, rows):
         readable = read_undecoded(session, part)

@@ -26,7 +26,7 @@ _SHARED = ("first", "last", "messages")
 
 
 def build_report_rows(session: Session, capture: str, rows: Ints | None, options: Options) -> Iterator[TableBatch]:
-    """The rows of each report of a session that was read to its end; rows: only those that name one of these."""
+    """Yields the rows of each report of a session that was read to its end; rows: only those that name one of these."""
     known, _ = list_reports(session)
     chosen = None
     if rows is not None and len(rows) < len(session.rows):

@@ -35,7 +35,7 @@ from analyzer.pipeline.worker_setup import set_up_process
 def scan_splits(
     splits: Iterable[FileSplit], files: Sequence[CaptureFile], options: Options
 ) -> Iterator[pa.RecordBatch]:
-    """The pointers of splits, and a note about each."""
+    """Yields the pointers of splits, and a note about each."""
     set_up_process()
     for split in splits:
         file = files[split.file]
@@ -57,7 +57,7 @@ def scan_splits(
 def scan_contents(
     batches: Iterable[pa.RecordBatch], numbers: Mapping[str, int], files: Sequence[CaptureFile]
 ) -> Iterator[pa.RecordBatch]:
-    """The same of whole files that come as rows of path and content; their payload travels with the pointers.
+    """Yields the same of whole files that come as rows of path and content; their payload travels with the pointers.
 
     numbers: of the files, by path.
     """
@@ -147,7 +147,7 @@ class FileSplit:
         return (file.size if end is None else end) - (0 if begin is None else begin.position)
 
     def to_text(self) -> str:
-        """The scan as a text, which from_text reads."""
+        """Returns the scan as a text, which from_text reads."""
         earlier = [(file, _encode_range(stretch)) for file, stretch in self.earlier]
         return json.dumps((self.file, _encode_range(self.stretch), earlier), separators=(",", ":"))
 
@@ -171,7 +171,7 @@ def _decode_range(listed: Sequence[object]) -> CaptureRange:
 
 
 def find_huge_files(files: Sequence[CaptureFile], split: int) -> list[int]:
-    """The numbers of the files that are worth a hop: plain ones of more than `split` bytes."""
+    """Returns the numbers of the files that are worth a hop: plain ones of more than `split` bytes."""
     return [number for number, file in enumerate(files) if file.plain and not file.remote and file.size > split]
 
 
@@ -198,7 +198,7 @@ def find_cuts(file: CaptureFile, split: int) -> list[ScanState]:
 def build_splits(
     files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]], begins: Mapping[int, ScanState] = NO_BEGINS
 ) -> list[FileSplit]:
-    """The splits of all files that this machine's tasks open, in order.
+    """Returns the splits of all files that this machine's tasks open, in order.
 
     cuts: what hop() gave, by file. begins: where to read on in files of which the beginning was read before.
     """
@@ -258,7 +258,7 @@ def pack_parcels(every: Sequence[FileSplit], files: Sequence[CaptureFile], most:
 
 
 def unpack_parcel(parcel: Parcel) -> Iterator[FileSplit]:
-    """The splits in a parcel."""
+    """Yields the splits in a parcel."""
     return map(FileSplit.from_text, zlib.decompress(parcel).decode().splitlines())
 
 

@@ -46,7 +46,7 @@ class CaptureSources:
 
 
 def find_captures(sources: Iterable[str], pattern: str | None = None, *, needed: bool = True) -> CaptureSources:
-    """The captures that files, folders and patterns name.
+    """Returns the captures that files, folders and patterns name.
 
     pattern: a regular expression; what its first group, or else all of it, finds in a path names the file's capture,
     and the whole path names the file. Raises UserError where a file can't be opened, or none is there but one is
@@ -78,7 +78,7 @@ def find_captures(sources: Iterable[str], pattern: str | None = None, *, needed:
 
 
 class CaptureGroups:
-    """Files by capture, each once, by whatever name it was given."""
+    """Groups files by capture. A file that was given by several names counts once."""
 
     def __init__(self, pattern: str | None) -> None:
         try:
@@ -162,7 +162,7 @@ class CaptureFile:
 
 
 def get_local_path(source: str) -> str | None:
-    """The path that a source is; None for a URI that only Spark can read."""
+    """Returns the path that a source is; None for a URI that only Spark can read."""
     if not _URI.match(source) or os.path.lexists(source):
         return source
     parts = urlsplit(source)

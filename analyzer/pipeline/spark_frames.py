@@ -37,7 +37,7 @@ def split_files(
     options: Options,
     begins: Mapping[int, ScanState] = MappingProxyType({}),
 ) -> list[FileSplit]:
-    """The splits of files; those that are larger than one are hopped over, each by one task.
+    """Yields the splits of files; those that are larger than one are hopped over, each by one task.
 
     begins: where to read on in files of which the beginning was read before; they are one split each.
     """
@@ -70,7 +70,7 @@ def split_files(
 def read_pointers(
     spark: SparkSession, files: Sequence[CaptureFile], options: Options, splits: Sequence[FileSplit] | None = None
 ) -> DataFrame:
-    """The pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
+    """Yields the pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
 
     Payload travels with the pointers of all files if one of them is remote.
     """
@@ -107,7 +107,10 @@ def choose_task_count(files: Sequence[CaptureFile], worth: int, usual: int) -> i
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Tasks that run at a time. Spark Connect does not say, but deals out a range to as many."""
+    """Returns how many tasks run at the same time.
+
+    Spark Connect does not report it, so the parts of a range are counted.
+    """
     from pyspark.sql.functions import max, spark_partition_id
 
     if not type(spark).__module__.startswith("pyspark.sql.connect"):
@@ -123,7 +126,10 @@ def read_sorted_pointers(
     splits: Sequence[FileSplit] | None = None,
     opened: pa.RecordBatch | None = None,
 ) -> DataFrame:
-    """The same, each connection in one partition and in the order of time. opened: rows of connections that go on."""
+    """Reads pointers, with each connection in one partition and in the order of time.
+
+    opened: rows of connections that go on.
+    """
     import pyarrow as pa
 
     count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))
@@ -170,7 +176,7 @@ def list_remote_files(spark: SparkSession, sources: CaptureSources) -> CaptureSo
 
 
 def read_contents(spark: SparkSession, files: Sequence[CaptureFile]) -> DataFrame | None:
-    """The pointers of the remote ones among files, and a note about each; None if there is none."""
+    """Returns the pointers of the remote ones among files, and a note about each; None if there is none."""
     from analyzer.pipeline.pointers import POINTER_COLUMNS
 
     numbers = {file.path: number for number, file in enumerate(files) if file.remote and not file.too_large}

@@ -74,13 +74,15 @@ PREFIX = "wireanalyze-spark-"
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit has started this process, and Java."""
+    """Returns whether spark-submit has started this process, and Java."""
     return SUBMITTED in os.environ
 
 
 @contextmanager
 def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of our own, which ends with the block. What Spark says goes to a log, which is kept if Spark fails.
+    """Yields a session of our own, which ends with the block.
+
+    What Spark says goes to a log, which is kept if Spark fails.
 
     Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
     """
@@ -236,7 +238,7 @@ def _name_user(master: str) -> None:
 
 @contextmanager
 def open_submitted_session() -> Iterator[SparkSession]:
-    """The session for which spark-submit has started Java; what Spark says goes where spark-submit lets it go."""
+    """Opens the session for which spark-submit has started Java. Spark's log goes where spark-submit sends it."""
     from pyspark.sql import SparkSession
 
     with translate_spark_errors(None):

@@ -313,7 +313,7 @@ def _number_captures(known: set[str], files: Sequence[CaptureFile]) -> Mapping[s
 
 
 def build_state_rows(rows: Iterable[tuple[bytes, ConnectionState]]) -> pa.RecordBatch:
-    """Rows of the state, by connection."""
+    """Returns rows of the state, by connection."""
     columns: dict[str, list[Any]] = {name: [] for name in STATE_SCHEMA.names}
     for connection, left in rows:
         columns["connection"].append(connection)

@@ -131,7 +131,7 @@ def _convert_finding(finding: Finding) -> FindingTexts:
 
 
 def build_stream_findings(session: Analysis) -> Iterator[ColumnValues]:
-    """The rows of findings that belong to connections."""
+    """Yields the rows of findings that belong to connections."""
     findings, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(findings), BATCH_ROWS):
         stream, texts = findings.describe(np.arange(first, min(first + BATCH_ROWS, len(findings))))
@@ -142,7 +142,10 @@ def build_stream_findings(session: Analysis) -> Iterator[ColumnValues]:
 
 
 def build_file_findings(session: Analysis) -> Iterator[ColumnValues]:
-    """Those of captures, on the day of a file's first packet; a run on Spark has them from those who read the files."""
+    """Yields the rows of findings about captures, on the day of the file's first packet.
+
+    A run on Spark gets these findings from the tasks that read the files.
+    """
     if not (found := session.source.findings):
         return
     files = session.source.files if isinstance(session.source, PacketReader) else []

@@ -43,7 +43,7 @@ _EACH = 1 << _BITS
 
 
 def find_bucket(latency: Ints) -> Ints:
-    """The buckets of latencies in ns (n); those below zero are in bucket 0."""
+    """Returns the buckets of latencies in ns (n); those below zero are in bucket 0."""
     latency = np.maximum(latency, 0)
     exponent = np.frexp(latency.astype(np.float64))[1].astype(np.int64) - 1
     # A float rounds large numbers up, maybe to the next power of two.
@@ -127,13 +127,16 @@ class SummaryBuilder:
         self._parts.append(_sum_rows(pa.table([columns[name] for name in PART_SCHEMA.names], schema=PART_SCHEMA)))
 
     def build_parts(self) -> Iterator[pa.RecordBatch]:
-        """The sums, as rows of PARTS."""
+        """Yields the sums, as rows of PARTS."""
         if self._parts:
             yield from _sum_rows(pa.concat_tables(self._parts)).combine_chunks().to_batches()
 
 
 def merge_summaries(parts: Batches, names: TopicNames = NO_NAMES) -> Iterator[pa.RecordBatch]:
-    """The rows of `summaries` of all parts of their keys, in the order of the keys. names: of topics that have ids."""
+    """Yields the rows of `summaries` of all parts of their keys, in the order of the keys.
+
+    names: of topics that have ids.
+    """
     found = [batch for batch in parts if len(batch)]
     if not found:
         return

@@ -62,7 +62,7 @@ _KIND = ("protocol", "role", "code", "version")
 
 
 class RowPortions:
-    """Row numbers, some at a time, each once; to be told what became of them.
+    """Divides row numbers into runs, and learns from the size of the decoded rows how long the next run may be.
 
     grows: how many times longer messages of a kind have become; what is told here is kept in it.
     """
@@ -117,7 +117,7 @@ def build_tables(
     named: Collection[str] = TABLES,
     learn: LearnedFactory = DecoderMemory,
 ) -> Iterator[TableBatch]:
-    """The rows of an analysis that was read to its end, as those of the tables that are named.
+    """Yields the rows of an analysis that was read to its end, as those of the tables that are named.
 
     chosen: what is written of it; None: all. learn: gives what is known already of bodies.
     """

@@ -227,18 +227,18 @@ EVERY_TABLE: Mapping[str, Sequence[TableColumn]] = {**ALL_TABLES, REPORTS: REPOR
 
 
 def build_schema(table: str, *, fields: bool = True) -> pa.Schema:
-    """The Arrow schema of a table; without `fields`, if bodies are not asked for."""
+    """Returns the Arrow schema of a table; without `fields`, if bodies are not asked for."""
     columns = [column for column in EVERY_TABLE[table] if fields or column.name != "fields"]
     return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
 
 
 def build_ddl(table: str, *, fields: bool = True) -> str:
-    """The same as Spark writes it."""
+    """Returns the schema of a table in Spark's notation (DDL)."""
     return format_columns(build_schema(table, fields=fields))
 
 
 def format_columns(columns: pa.Schema) -> str:
-    """Columns as Spark writes them."""
+    """Returns columns as Spark writes them."""
     return ", ".join(f"`{field.name}` {_format_type(field.type)}" for field in columns)
 
 

@@ -46,7 +46,7 @@ STATE_ROWS_FOLDER = "rows"
 
 @dataclass(frozen=True, slots=True)
 class TaskWork:
-    """What all tasks of a run share.
+    """The settings that all tasks of a run share.
 
     folder: of the run, where tables are written; None where executors cannot reach it. part: how the names of their
     files begin. carry: for a batch of a ring capture.
@@ -121,6 +121,6 @@ def _read_pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
 
 
 def decode_note(data: bytes) -> dict[str, Any]:
-    """The text and fields of a note that a task has written."""
+    """Returns the text and fields of a note that a task has written."""
     values: dict[str, Any] = json.loads(data)
     return values

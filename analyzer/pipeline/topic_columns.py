@@ -76,9 +76,11 @@ class TopicColumns:
         self._kinds: dict[tuple[int, ...], int] = {}
 
     def columns(self, rows: Ints) -> NamedLists:
-        """What rows (n, in any order) are about: what each says itself, else what its partner says.
+        """Returns the topics, groups and paths of rows (n, in any order).
 
-        Each thing stands there once, in the order in which the message has them, at most MOST of them.
+        A row that names none has those of its partner.
+
+        Each name is there once, in the order of the message, at most MOST.
         """
         partner = self._session.rows.column("partner")[rows].astype(np.int64)
         paired = partner != NULL

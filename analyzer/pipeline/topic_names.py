@@ -56,7 +56,7 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
 def select_first_names(batches: Iterable[pa.RecordBatch], known: TopicNames = NO_NAMES) -> Iterator[pa.RecordBatch]:
     """Rows of `names` from wherever they were learned: of each capture, kind and id the row that counts, in order.
 
-    known: what earlier runs have written; the same ids are not told again.
+    known: names that earlier runs have written; their ids are left out.
     """
     found = [batch for batch in batches if len(batch)]
     if not found:
@@ -73,7 +73,7 @@ def select_first_names(batches: Iterable[pa.RecordBatch], known: TopicNames = NO
 
 
 def index_names(batches: Iterable[pa.RecordBatch]) -> TopicNames:
-    """The same for who asks for a name, by capture and id."""
+    """Returns the names as a dict by capture and id."""
     found: dict[str, dict[str, str]] = {}
     for batch in select_first_names(batches):
         for capture, key, name in zip(
@@ -84,5 +84,5 @@ def index_names(batches: Iterable[pa.RecordBatch]) -> TopicNames:
 
 
 def merge_names(one: TopicNames, other: TopicNames) -> TopicNames:
-    """The names of both; those of `one` count."""
+    """Returns the names of both; those of `one` count."""
     return {capture: {**other.get(capture, {}), **one.get(capture, {})} for capture in {**one, **other}}

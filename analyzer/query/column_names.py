@@ -23,9 +23,7 @@ _OWN = frozenset(list_keys())
 
 @make_slotted
 class ColumnKeys:
-    """What lines are made of: `titles` as they were asked for, `names` by which a reader knows them, the paths among
-    these.
-    """
+    """The columns of lines: `titles` as the user wrote them, `names` for the reader, and the paths among these."""
 
     titles: Sequence[str]
     names: Sequence[str]

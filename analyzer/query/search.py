@@ -31,7 +31,7 @@ _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """What a search looks for: a `text` in decoded messages, `data` in their bytes, or matching rows."""
+    """The target of a search: a `text` in decoded messages, `data` in their bytes, or rows that match a filter."""
 
     filter: Filter
     text: str | None = None

@@ -42,7 +42,7 @@ class Selection:
     tail: int | None = None
 
     def limit_rows(self, growth: Iterable[range]) -> Iterator[range]:
-        """Rows as they close, and of them the first `count`; what grows is asked no further."""
+        """Yields rows as they close, and of them the first `count`; what grows is asked no further."""
         left = self.count
         if left == 0:
             return

@@ -135,11 +135,11 @@ class AlignedForm:
         self._pillars = [*fitted[:-1], replace(fitted[-1], width=fitted[-1].width if fitted[-1].right else 0)]
 
     def format_head(self) -> bytes:
-        """The names of the columns."""
+        """Returns the names of the columns."""
         return _make_line([each.format_text(each.title) for each in self._pillars])
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """The lines of rows with aligned columns, each with its line break."""
+        """Yields the lines of rows with aligned columns, each with its line break."""
         for texts in self._read_texts(reader, rows):
             yield _make_line([each.format_text(text) for each, text in zip(self._pillars, texts, strict=True)])
 
@@ -168,7 +168,7 @@ class AlignedForm:
         return ",".join(finding["code"] for finding in value)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """The parts of the same lines; None where they must be written one by one."""
+        """Returns the parts of the same lines; None where they must be written one by one."""
         if "fields" in self._keys or not self._names.bind_reader(reader).begin_rows(rows):
             return None
         parts: list[bytes | Cells | BodySlot] = []
@@ -201,7 +201,7 @@ class AlignedForm:
         return cells.make_cells([known[value] for value in values])
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """The texts of a body's columns.
+        """Returns the texts of a body's columns.
 
         Raises ValueError for a text that is not the same in alike rows and has others behind it.
         """

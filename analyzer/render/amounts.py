@@ -7,14 +7,14 @@ _KILO = 1024
 
 
 def format_count(number: int | None) -> str:
-    """`241,000`; `-` for nothing, and nothing for None."""
+    """Formats as `241,000`; `-` for nothing, and nothing for None."""
     if number is None:
         return ""
     return f"{number:,}" if number else "-"
 
 
 def format_size(number: int) -> str:
-    """`71B`, `43.3KiB`: three digits, or whole bytes."""
+    """Formats as `71B`, `43.3KiB`: three digits, or whole bytes."""
     value, unit = float(number), 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value /= _KILO
@@ -26,14 +26,14 @@ def format_size(number: int) -> str:
 
 
 def format_rate(number: float | None) -> str:
-    """`11,418`, `3.7`, `0.042`; nothing for None."""
+    """Formats as `11,418`, `3.7`, `0.042`; nothing for None."""
     if number is None:
         return ""
     return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}"
 
 
 def format_share(number: float | None) -> str:
-    """`0.31%`; `-` for nothing, and nothing for None."""
+    """Formats as `0.31%`; `-` for nothing, and nothing for None."""
     if number is None:
         return ""
     return f"{100 * number:.3g}%" if number else "-"

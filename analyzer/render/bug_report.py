@@ -45,7 +45,7 @@ def format_defect(error: BaseException) -> str:
 
 
 def format_report(error: BaseException) -> list[str]:
-    """The same for others: without the exception's words, with the way to it."""
+    """Formats the report of a defect for its authors: without the text of the exception, with its traceback."""
     steps = _list_steps(error) or ["unknown place"]
     way = [f"  by:      {step}" for step in reversed(steps[-MOST_STEPS:-1])]
     return [

@@ -34,11 +34,11 @@ class SecondsColumn:
     nanoseconds: Ints
 
     def values(self) -> Values:
-        """The times as texts of seconds with nine decimals (n)."""
+        """Returns the times as texts of seconds with nine decimals (n)."""
         return [format_seconds(number) for number in self.nanoseconds.tolist()]
 
     def cells(self, style: CellStyle) -> Cells:
-        """The times as cells (n) of such texts."""
+        """Returns the times as cells (n) of such texts."""
         size, negative = np.abs(self.nanoseconds), self.nanoseconds < 0
         whole = size // SECOND
         # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
@@ -50,28 +50,28 @@ class SecondsColumn:
 
 
 def format_seconds(nanoseconds: int) -> str:
-    """`-0.000000001`: seconds with nine decimals."""
+    """Formats as `-0.000000001`: seconds with nine decimals."""
     whole, fraction = divmod(abs(nanoseconds), SECOND)
     return f"{'-' if nanoseconds < 0 else ''}{whole}.{fraction:09}"
 
 
 def find_time_width(form: TimeFormat | None) -> int:
-    """The width of a column of times; without a format it is a clock, `10:00:00.123456789`."""
+    """Returns the width of a column of times; without a format it is a clock, `10:00:00.123456789`."""
     return _WIDTHS[form]
 
 
 def format_clock(time: str) -> str:
-    """The clock of a time in ISO 8601."""
+    """Returns the clock of a time in ISO 8601."""
     return time[_CLOCK]
 
 
 def make_clock_cells(times: Ints) -> Cells:
-    """The clock of many times."""
+    """Returns the clock of many times."""
     return cells.format_times(times)[:, _CLOCK]
 
 
 class TimeClock:
-    """The key `time` of rows in one of the formats that are seconds."""
+    """Formats the key `time` of rows in seconds: since the first packet, since the row before, or since 1970."""
 
     def __init__(self, form: TimeFormat) -> None:
         self._form = form
@@ -84,7 +84,7 @@ class TimeClock:
         return self._form == "delta"
 
     def set_next_rows(self, reader: RowReader, rows: Ints) -> None:
-        """These rows are printed next, in this order, each of them once."""
+        """Announces the rows that are printed next, in this order, each of them once."""
         if not self.is_delta or not len(rows):
             return
         times = reader.take_cells("time", rows).astype(np.int64)
@@ -94,7 +94,7 @@ class TimeClock:
         self._rows, self._deltas = rows[order], deltas[order]
 
     def read_column(self, reader: RowReader, rows: Ints) -> CellColumn:
-        """The times of rows; of delta, of those that turn() was told of last."""
+        """Returns the times of rows; of delta, of those that turn() was told of last."""
         if self.is_delta:
             return SecondsColumn(self._deltas[np.searchsorted(self._rows, rows)])
         times = reader.take_cells("time", rows).astype(np.int64)
@@ -102,7 +102,7 @@ class TimeClock:
 
 
 def find_start_time(session: Analysis) -> int:
-    """The time of the first packet of the input; of the first message where nobody knows packets."""
+    """Returns the time of the first packet of the input; of the first message where nobody knows packets."""
     if isinstance(session, Session):
         if session.packets.began is not None:
             return session.packets.began

@@ -30,7 +30,7 @@ def format_columns(
     dropped: Sequence[int],
     lists: frozenset[int] = frozenset(),
 ) -> Iterator[str]:
-    """The same lines, of at most `width` cells; the last one says how many columns are left out, if some are.
+    """Formats lines of at most `width` cells. If columns are left out, the last line says how many.
 
     width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
     """

@@ -37,15 +37,15 @@ class DelimitedForm:
         self._style = CellStyle(delimiter, b"", lambda text: _escape(text, delimiter).encode())
 
     def format_head(self) -> bytes:
-        """The names of the columns."""
+        """Returns the names of the columns."""
         return format_header(self._keys, self._delimiter)
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """The lines of rows, all in one piece."""
+        """Yields the lines of rows, all in one piece."""
         yield format_delimited(reader.read_columns(self._names, rows), self._delimiter, self._json)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """The cells and separators of the lines; what the body says is escaped cell by cell."""
+        """Returns the cells and separators of the lines; what the body says is escaped cell by cell."""
         if not BODY_KEYS.isdisjoint(self._names):
             return None
         parts: list[Any] = []
@@ -64,7 +64,7 @@ def format_header(keys: Sequence[str], delimiter: str) -> bytes:
 
 
 def format_delimited(columns: list[list[Any]], delimiter: str, json: JsonWriter) -> bytes:
-    """Rows, given as columns of equal length, as lines."""
+    """Returns rows, given as columns of equal length, as lines."""
     texts = [_format_column(column, delimiter, json) for column in columns]
     if len(texts) == 1:
         return ("\n".join(texts[0]) + "\n").encode() if texts[0] else b""

@@ -30,7 +30,7 @@ _SECOND = 10**9
 
 
 def format_message_line(cells: Mapping[str, Any], since: int) -> Line:
-    """The line of a row (its KEYS), `since` ns after the conversation's first."""
+    """Returns the line of a row (its KEYS), `since` ns after the conversation's first."""
     arrow, style = (">", "name") if cells["from_client"] else ("<", "text")
     version = "" if cells["version"] is None else f" v{cells['version']}"
     what = cells["operation"] or (cells["protocol"] if cells["role"] == "raw" else "?")

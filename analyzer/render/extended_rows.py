@@ -23,9 +23,9 @@ ENDPOINTS = {"source": True, "destination": False}
 
 
 class ExtendedRowReader(RowReader):
-    """What a reader reads, and also the keys of `paths`, and `time` by `clock`. See Rows.
+    """Reads the keys of a RowReader, the fields of `paths`, and `time` in the format of `clock`.
 
-    with_names: who sends and receives is said by the names that captures have for addresses.
+    with_names: sender and receiver are the names that captures have for addresses.
     """
 
     def __init__(

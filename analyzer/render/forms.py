@@ -46,7 +46,7 @@ class RowForm(Protocol):
 
     @property
     def edition(self) -> int:
-        """What said() gave for a body before this number changed is not what it gives now. Looked at after frame()."""
+        """A number that changes when the same body gets another text. It is read after frame()."""
 
     @property
     def needs_requests(self) -> bool:
@@ -56,7 +56,7 @@ class RowForm(Protocol):
         """Returns the bytes before all rows, such as a line of titles."""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """The lines of rows, each with its line break, or all in one piece where no frame has a slot.
+        """Yields the lines of rows, each with its line break, or all in one piece where no frame has a slot.
 
         A row is decoded when its line is taken: what a message holds can be far larger than the message.
         """
@@ -68,7 +68,7 @@ class RowForm(Protocol):
         """
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """The texts of the slots, of a body with all that there is to say of its row."""
+        """Returns the texts of the slots, of a body with all that there is to say of its row."""
 
 
 class RowWriter:

@@ -37,7 +37,7 @@ def format_known(known: RelatedValues) -> Iterator[Line]:
 
 
 def make_known_objects(known: RelatedValues) -> dict[str, Any]:
-    """`names`, `stories`, and `session` where the message belongs to one: what `show --json` adds.
+    """Makes the objects that `show --json` adds: `names`, `stories`, and `session` if the message belongs to one.
 
     Messages count from 1; `message` is null for a name that is the same everywhere.
     """

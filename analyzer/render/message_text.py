@@ -43,9 +43,9 @@ def format_row_place(
     comments: Sequence[tuple[int, str]] = (),
     ends: tuple[str, str] | None = None,
 ) -> Iterator[Line]:
-    """Where a row (its ROW_KEYS) stands: who, when, with which partner, in which packets.
+    """Formats the lines about a row (its ROW_KEYS): addresses, time, partner and packets.
 
-    comments: of packets, by their numbers. ends: how source and destination are called, where that is told.
+    comments: of packets, by their numbers. ends: other names of source and destination.
     """
     from analyzer.render.durations import format_duration  # columns need NumPy; a message without a capture has none
 

@@ -26,5 +26,5 @@ class LineNamer:
         return found
 
     def fill_in_names(self, body: Body, dissector: Dissector, context: Context) -> Body:
-        """A body of the rows that of() was asked about last, with names in it."""
+        """Returns a body of the rows that of() was asked about last, with names in it."""
         return body if self._naming is None else self._naming.fill_in_names(dissector, body, context)

@@ -14,7 +14,7 @@ from dissectors.slotted import replace
 
 
 def choose_dissector(data: bytes, protocol: str | None, is_response: bool) -> tuple[Dissector, str | None]:
-    """The dissector to use, and why it may be the wrong one."""
+    """Returns the dissector to use, and why it may be the wrong one."""
     if protocol is not None:
         try:
             return registry.by_name(protocol), None

@@ -50,7 +50,7 @@ def format_cell(column: ReportColumn, value: Any) -> str:
 
 
 def describe_worst(report: ReportType, entries: Sequence[ReportRow]) -> str:
-    """What stands out among the rows of a report: how many must not be, or the one that took longest; else nothing."""
+    """Describes the worst rows of a report: how many show a fault, or the one that took longest; else an empty text."""
     cells = [report.cells(entry) for entry in entries]
     if faults := sum(map(report.is_fault, cells)):
         return f"{faults:,} of {len(entries):,} must not be"

@@ -13,7 +13,7 @@ from dissectors.wire.secret import Secret
 
 
 class PrintedMessage(NamedTuple):
-    """What is printed about a message in addition to its tree."""
+    """The values that are printed about a message in addition to its tree."""
 
     protocol: str
     header: MessageHeader

@@ -94,7 +94,7 @@ class HalfStream:
 
     @property
     def in_order(self) -> bool:
-        """Whether the half-stream is open and nothing waits behind a hole."""
+        """Whether the half-stream is open and no bytes wait behind a gap."""
         return self.base is not None and not self.waiting
 
     @property

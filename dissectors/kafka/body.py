@@ -89,7 +89,7 @@ def _hide_unread_bytes(body: Body, message: bytes, context: Context) -> Body:
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
+    """Returns the annotated tree of a frame: `length`, `header`, `body`, and what is left."""
     return _tree(message, context, reading_of(message, context))
 
 

@@ -59,7 +59,10 @@ class KafkaConversation(Conversation):
     sasl: Sasl = field(default_factory=Sasl)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """A request joins the queue, a response takes its place; tokens have a queue of their own."""
+        """Pairs a message: a request joins the queue, and a response takes its request from it.
+
+        Tokens have another queue.
+        """
         header = request_header(prefix) if from_client else response_header(prefix)
         outcome = self._from_client(handle, prefix, header) if from_client else self._from_broker(prefix, header)
         self.begun = True
@@ -114,7 +117,7 @@ class KafkaConversation(Conversation):
         return self.sasl.handshake()
 
     def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
-        """A response has the correlation id of a request; a token has none."""
+        """Returns whether a response answers no known request, by its correlation id. Tokens have no id."""
         if from_client or not self.waiting or self.tokens:
             return False
         return not self.waiting_counts[response_header(prefix).correlation]

@@ -57,31 +57,31 @@ class Kafka(Dissector):
     describe_error = lazy("dissectors.kafka.error_details:describe_error")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """A request leaves hardly a doubt, a response is weak evidence."""
+        """Rates the first bytes: a request is nearly certain, a response is weak evidence."""
         if from_client is None:
             return max(request_evidence(prefix), response_evidence(prefix))
         return request_evidence(prefix) if from_client else response_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Strict for requests; a response has nothing to be strict about."""
+        """Returns whether a message can begin here: strict for requests; a response has nothing that can be checked."""
         return plausible_request(prefix) if from_client else plausible_response(prefix)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Key, version, correlation and client of a request; a response's correlation alone."""
+        """Returns key, version, correlation and client of a request; a response's correlation alone."""
         return request_header(prefix) if from_client else response_header(prefix)
 
     def conversation(self) -> Conversation:
-        """A queue of unanswered requests."""
+        """Returns a queue of unanswered requests."""
         from dissectors.kafka.conversation import KafkaConversation  # decoding one message needs no queue
 
         return KafkaConversation()
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The body's fields by the schema's names."""
+        """Returns the body's fields by the schema's names."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """Length, header and body with their places."""
+        """Returns length, header and body with their places."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:

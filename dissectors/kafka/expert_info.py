@@ -96,7 +96,7 @@ control records of other types than 0 and 1 do not end a transaction, but are a 
 
 
 def batch_check(key: int, version: int, response: bool) -> Callable[[Mapping[str, Any]], Iterable[Finding]]:
-    """The check of an API whose messages have a records field."""
+    """Yields the check of an API whose messages have a records field."""
     content, site = table("expert_info"), RECORDS[key, response]
     codec = content["zstd"].get(str(key))
     produce = key == _PRODUCE

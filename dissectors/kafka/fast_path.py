@@ -68,7 +68,7 @@ class KafkaFastPath(FastPath):
     RULES = Rules(in_order=True)
 
     def headers(self, wire: Wire) -> HeaderColumns:
-        """Rows too short for a header, and what needs a closer look, are `unsure`."""
+        """Reads the headers of n messages. Rows that are too short, or that need the slow path, are `unsure`."""
         view, available, from_client, gather = wire
         key, version, size = be(view, 4, "i2"), be(view, 6, "i2"), be(view, 12, "i2")
         known = (key >= 0) & (key < len(apis()))
@@ -103,7 +103,10 @@ class KafkaFastPath(FastPath):
         return HeaderView(header, header.correlation, None, from_client and unusual)
 
     def steady(self, conversation: Conversation) -> bool:
-        """Not inside a SASL exchange of bare tokens, and no answer on its way that changes what follows."""
+        """Returns whether the fast path can go on.
+
+        It can, unless bare SASL tokens may come or a pending answer changes the meaning of later messages.
+        """
         assert isinstance(conversation, KafkaConversation)
         if conversation.tokens or conversation.waiting_tokens or not conversation.begun:
             return False
@@ -125,7 +128,7 @@ class KafkaFastPath(FastPath):
         return found
 
     def layout(self, context: Context) -> HeaderLayout | None:
-        """The usual layout; of an answer to ApiVersions, which may be in version 0, the bytes decide."""
+        """Returns the usual layout of a message; None for an answer to ApiVersions, whose bytes decide its version."""
         if context.role is Role.RESPONSE and context.code == API_VERSIONS:
             return None
         return _usual(context)
@@ -145,7 +148,7 @@ class KafkaFastPath(FastPath):
         return logs(context, layout)
 
     def inner(self, leaf: Leaf) -> InnerReader | None:
-        """The headers of the batches in a records field."""
+        """Returns the headers of the batches in a records field."""
         from dissectors.kafka.records.headers.fast_path import READER  # for reports alone
 
         return READER if leaf.primitive.type.endswith("records") else None

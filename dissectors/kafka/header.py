@@ -69,7 +69,7 @@ def _state(api: Api, version: int) -> State:
 
 
 def client_id(prefix: bytes) -> str | None:
-    """The client id of a request; None when it is null or not whole in these bytes."""
+    """Returns the client id of a request; None when it is null or not whole in these bytes."""
     if len(prefix) < 14:
         return None
     length = _INT16.unpack_from(prefix, 12)[0]

@@ -18,7 +18,7 @@ def _names(enum: str) -> dict[int, str]:
 
 
 def error_names() -> Collection[str]:
-    """The names of all error codes."""
+    """Returns the names of all error codes."""
     return _names("error").values()
 
 
@@ -38,7 +38,7 @@ def _time_label(enum: str) -> Label:
 
 @lru_cache(maxsize=64)
 def labels(enum: str) -> Label | None:
-    """The label function of an enum in the tables; a number without a name has none."""
+    """Returns the label function of an enum in the tables; a number without a name has none."""
     if enum in _TIMES:
         return _time_label(enum)
     if enum in _MADE:

@@ -51,7 +51,7 @@ FEWEST_ZEROS = 16
 
 
 def request_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of a frame make us that it is a request."""
+    """Returns how sure the first bytes of a frame make us that it is a request."""
     found = _header_evidence(prefix)
     if found < NEWER_REQUEST or len(prefix) < _REQUEST.size or prefix[4:6] != PRODUCE:
         return found
@@ -168,7 +168,7 @@ def _gssapi(prefix: bytes) -> int:
 
 
 def response_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of a frame make us that it is a response; never much."""
+    """Returns how sure the first bytes of a frame make us that it is a response; never much."""
     if len(prefix) < 8:
         return 0
     size, correlation = _RESPONSE.unpack_from(prefix)
@@ -178,10 +178,10 @@ def response_evidence(prefix: bytes) -> int:
 
 
 def plausible_request(prefix: bytes) -> bool:
-    """Whether a request of a known version can begin here."""
+    """Returns whether a request of a known version can begin here."""
     return len(prefix) >= 12 and _header_evidence(prefix) > NEWER_REQUEST
 
 
 def plausible_response(prefix: bytes) -> bool:
-    """Whether a response can begin here."""
+    """Returns whether a response can begin here."""
     return response_evidence(prefix) == RESPONSE

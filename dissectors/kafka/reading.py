@@ -31,7 +31,7 @@ GUESS = "guess"
 
 
 class Reading(NamedTuple):
-    """The plan by which a frame is read, and what is to be said about it.
+    """The plan that a frame is read with, and the findings about this choice.
 
     plan: of its body; None: the body is one leaf. key, version: the operation it is read as. doubts: what is to be said
     of that. newer: the plan is of an older version than the frame's. secret: a body without plan may hold a secret.
@@ -55,7 +55,7 @@ def body_plan(key: int, version: int, response: bool) -> Plan | None:
 
 
 def plan_of(message: bytes, context: Context) -> Plan | None:
-    """The plan that reads this frame's body, or None when nothing can."""
+    """Returns the plan that reads this frame's body, or None when nothing can."""
     return reading_of(message, context).plan
 
 

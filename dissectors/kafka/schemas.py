@@ -46,7 +46,7 @@ def _rows() -> Mapping[int, Mapping[str, Any]]:
 
 @lru_cache(maxsize=256)
 def body_schema(key: int, response: bool) -> Schema:
-    """The body of a request or response; KeyError for an unknown key."""
+    """Returns the body of a request or response; KeyError for an unknown key."""
     row = _rows()[key]
     kind = "response" if response else "request"
     return Schema.parse(row["name"] + kind.capitalize(), row[kind], KAFKA)
@@ -60,7 +60,7 @@ def _list_named_rows() -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache(maxsize=64)
 def load_named_schema(name: str) -> Schema:
-    """A header or an embedded structure by its name, `RequestHeader`, `ConsumerProtocolSubscription`."""
+    """Returns a header or an embedded structure by its name, `RequestHeader`, `ConsumerProtocolSubscription`."""
     return Schema.parse(name, _list_named_rows()[name], KAFKA)
 
 
@@ -89,14 +89,14 @@ def _records() -> Mapping[tuple[str, str, int], Mapping[str, Any]]:
 
 @lru_cache(maxsize=256)
 def record_schema(module: str, kind: str, key: int) -> Schema | None:
-    """A record of an internal topic by its owner, what its bytes are, and its type; None for an unknown one."""
+    """Returns a record of an internal topic by its owner, what its bytes are, and its type; None for an unknown one."""
     row = _records().get((module, kind, key))
     return None if row is None else Schema.parse(row["name"], row, KAFKA)
 
 
 @lru_cache(maxsize=1024)
 def header_version(key: int, version: int, response: bool) -> int:
-    """The version of the header in front of a body: 0 to 2 of a request, 0 or 1 of a response.
+    """Returns the version of the header in front of a body: 0 to 2 of a request, 0 or 1 of a response.
 
     A version newer than the tables has the header of the newest one; KeyError for an unknown key.
     """

@@ -28,12 +28,12 @@ def is_sensitive_message(key: int | None, response: bool) -> bool:
 
 
 def holds_secrets(steps: tuple[Step, ...]) -> bool:
-    """Whether a layout has a field that is a secret, or may be one."""
+    """Returns whether a layout has a field that is a secret, or may be one."""
     return any(leaf.spec.secret or leaf.secret_by is not None for leaf in leaves_of(steps))
 
 
 def may_hide(message: bytes, key: int | None, response: bool) -> bool:
-    """Whether the unread part of a frame may hold a secret: by what it is, or by what it looks like.
+    """Returns whether the unread part of a frame may hold a secret: by what it is, or by what it looks like.
 
     What a client sends under a key that no table knows is a request of the future only if it has a client id; else it
     may well be a SASL token whose handshake was not seen.

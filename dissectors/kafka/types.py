@@ -24,7 +24,7 @@ _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 @lru_cache(maxsize=4096)
 def uuid_text(raw: bytes) -> str:
-    """Sixteen bytes as Kafka prints a Uuid: base64url without padding, 22 characters."""
+    """Formats sixteen bytes as Kafka prints a Uuid: base64url without padding, 22 characters."""
     return b2a_base64(raw)[:22].translate(_URL_SAFE).decode("ascii")
 
 

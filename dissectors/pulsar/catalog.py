@@ -32,7 +32,7 @@ class PulsarCatalog(Catalog):
         return _load_field_aliases()
 
     def errors(self) -> Collection[str]:
-        """The names of the enum ServerError, which filters offer as errors."""
+        """Returns the names of the enum ServerError, which filters offer as errors."""
         return error_codes()
 
 

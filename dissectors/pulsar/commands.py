@@ -17,7 +17,7 @@ _TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseco
 
 
 def find_label(shown: str) -> Label:
-    """The label function that a field's row asks for: timestamp, milliseconds, or the names of an enum."""
+    """Returns the label function that a field's row asks for: timestamp, milliseconds, or the names of an enum."""
     if shown in _TIMES:
         return _TIMES[shown]
     names = {int(number): name for number, name in table("enums")[shown].items()}
@@ -26,12 +26,12 @@ def find_label(shown: str) -> Label:
 
 @cache
 def error_codes() -> Mapping[str, int]:
-    """The numbers of errors by name."""
+    """Returns the numbers of errors by name."""
     return {name: int(number) for number, name in table("enums")["ServerError"].items()}
 
 
 def make_error(value: str | int) -> tuple[int, str]:
-    """Number and name of an error as a message reports it; one that no release knows keeps its number."""
+    """Returns number and name of an error as a message reports it; one that no release knows keeps its number."""
     if isinstance(value, int):
         return value, f"UNKNOWN_{value}"
     return error_codes()[value], value
@@ -64,7 +64,7 @@ _ALSO: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One type of command.
+    """A type of Pulsar's commands (BaseCommand.Type in PulsarApi.proto).
 
     roles: of a message from the broker, and from the client. counts: what its number counts in, None where it is
     neither question nor answer. answers: a push that answers the first question with its number. uncounted: the role

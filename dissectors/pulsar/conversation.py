@@ -229,13 +229,13 @@ def _can_answer(name: str, request: Waiting) -> bool:
 
 
 def can_answer(name: str, code: int | None) -> bool:
-    """Whether a command of that name answers a type: clients use an id again, and an answer may be lost."""
+    """Returns whether a command of that name answers a type: clients use an id again, and an answer may be lost."""
     request = commands().get(code) if code is not None else None
     return name == "ERROR" or request is None or not request.answered_by or name in request.answered_by
 
 
 def has_source_position(prefix: bytes) -> bool:
-    """Whether the metadata of a SEND has the property of a geo-replicator, as far as these bytes go."""
+    """Returns whether the metadata of a SEND has the property of a geo-replicator, as far as these bytes go."""
     return _find_source(prefix) >= 0
 
 

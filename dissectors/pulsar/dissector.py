@@ -24,7 +24,7 @@ from dissectors.wire.sections import PlainSections, Sections, symbolic
 
 
 def make_body(values: dict[str, Any], sections: Sections, context: Context) -> Body:
-    """The body of a frame; its values may be symbolic."""
+    """Returns the body of a frame; its values may be symbolic."""
     command = commands()[sections.data[sections.begin + TYPE_AT]]
     return Body(values, _find_error(command, values), collect_findings(command, values, context, sections.size))
 
@@ -71,17 +71,17 @@ class Pulsar(Dissector):
         return rate_evidence(prefix, from_client)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The command, and the number that it carries or repeats."""
+        """Returns the command, and the number that it carries or repeats."""
         return read_header(prefix, from_client).header
 
     def conversation(self) -> Conversation:
-        """The questions without an answer, and the client's version."""
+        """Returns the questions without an answer, and the client's version."""
         from dissectors.pulsar.conversation import PulsarConversation  # decoding one message needs no pairing
 
         return PulsarConversation()
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The command's fields by the names of the proto, and the payload with its metadata."""
+        """Returns the command's fields by the names of the proto, and the payload with its metadata."""
         sections = PlainSections(message)
         try:
             return make_body(decode_frame(sections), sections, context)
@@ -99,5 +99,5 @@ class Pulsar(Dissector):
         return open_tree(read_with_findings(message, context))
 
     def info(self, body: Body, context: Context) -> str:
-        """Topic, subscription, ids, sizes and errors, briefly."""
+        """Returns topic, subscription, ids, sizes and errors, briefly."""
         return format_info(body, context)

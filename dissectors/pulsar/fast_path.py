@@ -74,7 +74,7 @@ AT_ONCE = 1 << 19
 
 
 class CommandTables(NamedTuple):
-    """What the commands say, by type (and, first, by direction: 1 is the client's).
+    """Properties of commands as arrays by type, or by direction (1: the client's) and type.
 
     begin, mask: of the first four bytes of a command, little-endian; body: where the length of its body stands. role,
     uncounted: with and without its number. left: how many fields are wanted; place: where a field goes, by type and

@@ -36,7 +36,7 @@ _WORD = _UINT32.size
 
 
 def decode_frame(sections: Sections) -> dict[str, Any]:
-    """The values of a frame. Raises one of emit.FAILURES where it is out of the ordinary."""
+    """Returns the values of a frame. Raises one of emit.FAILURES where it is out of the ordinary."""
     found, end = decode_command(sections)
     if end < sections.end:
         if sections.data[sections.begin + TYPE_AT] not in (SEND, MESSAGE):
@@ -46,7 +46,7 @@ def decode_frame(sections: Sections) -> dict[str, Any]:
 
 
 def decode_command(sections: Sections) -> tuple[dict[str, Any], int]:
-    """The values of its command, and where that ends. Raises the same."""
+    """Returns the values of its command, and where that ends. Raises the same."""
     begin = sections.begin + COMMAND_AT
     command = commands().get(sections.data[sections.begin + TYPE_AT])
     if command is None or not sections.data.startswith(command.begin, begin):
@@ -89,7 +89,7 @@ def find_metadata(d: bytes) -> tuple[int, int]:
 
 
 def is_opaque(metadata: dict[str, Any]) -> bool:
-    """Whether a payload can't be read by itself: it is encrypted, or one chunk of several."""
+    """Returns whether a payload can't be read by itself: it is encrypted, or one chunk of several."""
     return "encryption_keys" in metadata or "chunk_id" in metadata
 
 
@@ -105,7 +105,7 @@ def describe_wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 class PayloadForm(NamedTuple):
-    """What a payload's metadata says of its form.
+    """The form of a payload, from its metadata.
 
     codec: the name of its compression, NONE for none; size: its bytes when it is uncompressed. messages: how many a
     batch has, None for a single message. marker: what the payload of a marker holds.
@@ -118,7 +118,7 @@ class PayloadForm(NamedTuple):
 
 
 def classify_payload(metadata: Mapping[str, Any]) -> PayloadForm:
-    """The form of a payload that is neither encrypted nor a chunk; its metadata may be symbolic."""
+    """Returns the form of a payload that is neither encrypted nor a chunk; its metadata may be symbolic."""
     count = metadata.get("num_messages_in_batch")
     marker = markers().get(metadata.get("marker_type", 0)) if count is None else None
     return PayloadForm(metadata.get("compression", "NONE"), metadata.get("uncompressed_size", 0), count, marker)
@@ -190,7 +190,7 @@ _COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
 
 
 def is_cut(prefix: bytes) -> bool:
-    """Whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
+    """Returns whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
     try:
         return find_metadata(prefix)[1] > len(prefix)
     except FAILURES:

@@ -65,7 +65,7 @@ NO_BITS = 0
 
 
 def read_frame(message: bytes) -> Tree:
-    """The annotated tree of a frame."""
+    """Returns the annotated tree of a frame."""
     command, code, _ = find_command(message)
     doubts = []
     if command is None and code >= 0:

@@ -25,7 +25,7 @@ _SEVERAL = 5
 
 
 def format_layout(name: str) -> list[str]:
-    """The fields of a message below each other."""
+    """Returns the fields of a message below each other."""
     rows = [
         (
             f"{row['number']}",
@@ -92,7 +92,7 @@ def _make_field_data(owner: str, row: Row, above: tuple[str, ...]) -> dict[str, 
 
 
 def list_holders(name: str) -> list[str]:
-    """The fields that hold a message or an enum, as MESSAGE.FIELD."""
+    """Returns the fields that hold a message or an enum, as MESSAGE.FIELD."""
     messages = table("messages")["messages"]
     return [f"{owner}.{row['name']}" for owner, rows in messages.items() for row in rows if row.get("of") == name]
 
@@ -102,14 +102,14 @@ _CARRY = (SEND, MESSAGE)
 
 
 def list_parts(code: int) -> list[Sequence[str]]:
-    """The parts of a command's frames, in order."""
+    """Returns the parts of a command's frames, in order."""
     frame = table("guide")["frame"]
     entry = frame["entry"] if code == MESSAGE else ()
     return [*frame["simple"], *entry, *(frame["payload"] if code in _CARRY else ())]
 
 
 def format_frame(code: int) -> list[str]:
-    """Those parts as lines, with what the payload needs to be read."""
+    """Returns those parts as lines, with what the payload needs to be read."""
     lines = columns([_HEAD, *list_parts(code)])
     if code in _CARRY:
         lines += ["", "A frame may end behind the command. See frame, MessageMetadata, SingleMessageMetadata, markers."]

@@ -34,7 +34,7 @@ NO_ID = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class FrameHeader(NamedTuple):
-    """What the first bytes of a frame tell: its command (None: not in the tables), and the fields that it wants."""
+    """The beginning of a frame: its command (None: not in the tables), and the fields of it that pairing needs."""
 
     header: MessageHeader
     command: Command | None
@@ -139,7 +139,7 @@ def _read_wanted(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[
 
 
 def can_send(command: Command, from_client: bool) -> bool:
-    """Whether this side sends such commands."""
+    """Returns whether this side sends such commands."""
     return command.sender == "both" or (command.sender == CLIENT) is from_client
 
 

@@ -118,7 +118,7 @@ TextFormatter = Callable[[Any, FindSibling], "str | None"]
 
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
-    """The text for a node among `nodes`; None where its value says all."""
+    """Returns the text for a node among `nodes`; None where its value says all."""
     if node.children and node.value is None:
         return _format_container(node)
     say = _TEXTS.get(node.spec.name)
@@ -149,7 +149,7 @@ _IDS = {"ledger_id": "ledgerId", "entry_id": "entryId"}
 
 
 def format_ack_set(words: list[Any]) -> str | None:
-    """`batch indexes 0-3, 7 not acknowledged`."""
+    """Formats as `batch indexes 0-3, 7 not acknowledged`."""
     bits = (f"{word & (1 << 64) - 1:064b}"[::-1] for word in words if isinstance(word, int))
     numbers, many = runs_text("".join(bits))
     return f"batch {'indexes' if many else 'index'} {numbers} not acknowledged" if numbers else "all acknowledged"

@@ -113,7 +113,7 @@ def _read_reassembled(reader: Reader, metadata: dict[str, Any]) -> None:
 
 
 def decode_reassembled(message: bytes, others: Sequence[Other]) -> dict[str, Any] | None:
-    """The values of the last chunk's frame, as if it had the whole; None where that can't be read."""
+    """Returns the values of the last chunk's frame, as if it had the whole; None where that can't be read."""
     last = _read_chunk(None, message)
     try:
         if "encrypted" in last.values:

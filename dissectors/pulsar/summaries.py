@@ -72,7 +72,7 @@ def _format_count(value: Any, noun: str) -> str | None:
 
 
 def format_message_id(value: Any, _: str = "") -> str | None:
-    """`272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
+    """Formats as `272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
     if not isinstance(value, dict):
         return None
     text = f"{format_signed(value.get('ledgerId', '?'))}:{format_signed(value.get('entryId', '?'))}"
@@ -114,7 +114,7 @@ def _format_outcome(value: Any, _: str) -> str:
 
 
 def decode_schema_version(data: Any) -> int | None:
-    """The version of a schema, which its 8 bytes are; None for any other bytes."""
+    """Returns the version of a schema, which its 8 bytes are; None for any other bytes."""
     return int.from_bytes(bytes(data)) if isinstance(data, bytes) and len(data) == 8 else None
 
 
@@ -260,7 +260,7 @@ def _compile_phrase(text: str) -> Say:
 
 
 def list_request_fields(context: Context) -> frozenset[Path]:
-    """The fields of a request that the line of its answer is made of."""
+    """Returns the fields of a request that the line of its answer is made of."""
     return frozenset((name,) for name in _make_line_kind(context.role, context.code).request_fields)
 
 

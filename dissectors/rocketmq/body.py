@@ -135,7 +135,7 @@ def find_body_kind(code: int | None, response: bool) -> str | None:
 
 
 def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
-    """The kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
+    """Returns the kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
 
     Brokers ask the header alone (SendMessageProcessor.processRequest). What is undeclared tells itself.
     """
@@ -148,7 +148,7 @@ def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: byte
 
 
 def decode_body(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
-    """`body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
+    """Returns `body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
 
     header: by the header class, for its sysFlag.
     """

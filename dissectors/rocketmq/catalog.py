@@ -32,15 +32,15 @@ class RocketMQCatalog(Catalog):
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """The aliases for topics, groups, queues, and other fields of summary lines."""
+        """Returns the aliases for topics, groups, queues, and other fields of summary lines."""
         return _load_field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """The aliases for columns of the list."""
+        """Returns the aliases for columns of the list."""
         return aliases_of("rocketmq", table("field_aliases")["rows"])
 
     def errors(self) -> Collection[str]:
-        """The names of response codes, in every release."""
+        """Returns the names of response codes, in every release."""
         return list_response_names()
 
 

@@ -25,7 +25,7 @@ class RequestCode:
     """One request code.
 
     request, response: the classes of the headers; request_body, response_body: how bodies are written, None for plain
-    bytes. from_server: servers ask it of clients. success: the response code that is none of an error.
+    bytes. from_server: servers ask it of clients. success: the response code that means success.
     """
 
     code: int
@@ -64,12 +64,12 @@ def map_binary_codes() -> Mapping[int, int]:
 
 
 def decode_binary_code(code: int) -> int:
-    """The request code that a binary header means by an int16."""
+    """Returns the request code that a binary header means by an int16."""
     return map_binary_codes().get(code, code)
 
 
 def find_operation_name(code: int) -> str | None:
-    """The name of a request code."""
+    """Returns the name of a request code."""
     operation = operations().get(code)
     return None if operation is None else operation.name
 
@@ -86,24 +86,24 @@ def _read_versions() -> tuple[tuple[str, ...], int]:
 
 
 def find_response_name(code: int, version: int | None = None) -> str | None:
-    """The name of a response code, as it was in the answerer's version."""
+    """Returns the name of a response code, as it was in the answerer's version."""
     if version is not None and version < _read_versions()[1] and code in _read_names("responsesBefore5"):
         return _read_names("responsesBefore5")[code]
     return _read_names("responses").get(code)
 
 
 def list_response_names() -> Collection[str]:
-    """The names of all response codes, those before 5.0 among them."""
+    """Returns the names of all response codes, those before 5.0 among them."""
     return {*_read_names("responses").values(), *_read_names("responsesBefore5").values()}
 
 
 def find_language(number: int) -> str | int:
-    """The name of a client's language by its number in a binary header; a number that is none of them stays."""
+    """Returns the name of a client's language by its number in a binary header; a number that is none of them stays."""
     return _read_names("languages").get(number, number)
 
 
 def find_version_name(number: int) -> str | None:
-    """`V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
+    """Formats as `V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
     names, _ = _read_versions()
     return names[min(number, len(names) - 1)] if number >= 0 else None
 
@@ -173,7 +173,7 @@ def _collect_required(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def find_required(code: int | None, response: bool) -> frozenset[str]:
-    """The names on the wire without which Java refuses the class of header_class()."""
+    """Returns the names on the wire without which Java refuses the class of header_class()."""
     operation = operations().get(code) if code is not None else None
     name = None if operation is None else operation.response if response else operation.request
     return frozenset() if name is None else _collect_required(name)

@@ -111,7 +111,7 @@ class CommandHeader(NamedTuple):
 
 
 def decode_command(message: bytes) -> CommandHeader:
-    """The header of a frame. Raises one of emit.FAILURES where it is not whole or in any way unusual."""
+    """Returns the header of a frame. Raises one of emit.FAILURES where it is not whole or in any way unusual."""
     _, mark = MARK.unpack_from(message)
     stop = HEAD + (mark & 0xFF_FFFF)
     if stop > len(message):

@@ -66,17 +66,17 @@ class RocketMQ(Dissector):
         return rate_evidence(prefix).score > _PLAUSIBLE
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Role, operation, opaque and client."""
+        """Returns role, operation, opaque and client."""
         return read_header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The header's members, what its class makes of extFields, and the body."""
+        """Returns the header's members, what its class makes of extFields, and the body."""
         from dissectors.rocketmq.message import decode_values  # finding out who asked what needs no bodies
 
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """Length, header and body with their places."""
+        """Returns length, header and body with their places."""
         from dissectors.rocketmq.body import find_body_kind
         from dissectors.rocketmq.message import decode_tree
         from dissectors.rocketmq.nested import open_tree  # values need it as little as lines do

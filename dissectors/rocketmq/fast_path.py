@@ -86,7 +86,7 @@ class RocketMQFastPath(FastPath):
         return _make_columns(found)
 
     def reporting(self, context: Context) -> Reporting | None:
-        """Only answers report errors, by their own code."""
+        """Returns where answers have their error: in the code of the header. Requests have none."""
         if context.role in (Role.RESPONSE, Role.RAW):
             return None
         return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False))
@@ -112,7 +112,7 @@ class HeaderMembers:
 
     @classmethod
     def make_empty(cls, count: int) -> HeaderMembers:
-        """Columns of headers of which nothing is known yet."""
+        """Makes columns of n headers without any known value."""
         return cls(np.zeros((len(NUMBERS), count), np.int32), np.zeros(count, np.int32), [], np.zeros(count, bool))
 
     def put(self, rows: Column, part: HeaderMembers) -> None:

@@ -34,13 +34,13 @@ class _Row(NamedTuple):
 
 
 def list_superclasses(name: str) -> list[str]:
-    """The classes that a class extends, the nearest first."""
+    """Returns the classes that a class extends, the nearest first."""
     row = table("headers")["headers"][name]
     return [row["extends"], *list_superclasses(row["extends"])] if "extends" in row else []
 
 
 def has_fast_codec(name: str) -> bool:
-    """Whether a class has code of its own for the binary header."""
+    """Returns whether a class has code of its own for the binary header."""
     return bool(table("headers")["headers"][name].get("fast"))
 
 
@@ -57,7 +57,7 @@ def _iterate_rows(name: str) -> Iterator[_Row]:
 
 
 def format_class(name: str) -> list[str]:
-    """The fields of a class below each other."""
+    """Returns the fields of a class below each other."""
     rows = list(_iterate_rows(name))
     if not rows:
         return [NOTHING]
@@ -207,7 +207,7 @@ def map_page_names() -> dict[int, str]:
 
 
 def make_request_page(code: int) -> Page:
-    """The page of a request code."""
+    """Returns the page of a request code."""
     operation = operations()[code]
     facts = dict(_list_facts(operation))
     lines = [f"{operation.name} (request code {code})", *columns(facts.items())]

@@ -33,7 +33,7 @@ _WORD = 32
 
 
 class HeaderBeginning(NamedTuple):
-    """What a header says of itself, as far as it could be read; None for what could not."""
+    """The first fields of a header; None for those that could not be read."""
 
     code: int | None
     opaque: int | None
@@ -44,7 +44,7 @@ class HeaderBeginning(NamedTuple):
 
 
 def read_beginning(prefix: bytes) -> HeaderBeginning | None:
-    """The members of a header that is whole in these bytes, or begins there; None where there is none."""
+    """Returns the members of a header that is whole in these bytes, or begins there; None where there is none."""
     if len(prefix) < HEAD:
         return None
     _, mark = MARK.unpack_from(prefix)
@@ -102,7 +102,7 @@ def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
 
 
 def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
-    """Role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
+    """Returns role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
 
     A header that ends before its flag is taken for a request of a client or an answer of a server: a guess.
     """
@@ -126,7 +126,7 @@ def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
 
 @lru_cache(maxsize=256)
 def format_client(language: str | int | None, version: int | None) -> str | None:
-    """`JAVA V5_5_0`; None where it does not say both."""
+    """Formats as `JAVA V5_5_0`; None where it does not say both."""
     name = None if version is None else find_version_name(version)
     return None if language is None or name is None else f"{language} {name}"
 
@@ -228,7 +228,7 @@ def _is_from_server(found: HeaderBeginning) -> bool:
 
 
 def rate_side(prefix: bytes, from_client: bool | None) -> int:
-    """The evidence for bytes of one side, on the scale of Dissector.probe."""
+    """Returns the evidence for bytes of one side, on the scale of Dissector.probe."""
     score, from_server = rate_evidence(prefix)
     if from_client is None or from_server is None or from_server is not from_client:
         return score

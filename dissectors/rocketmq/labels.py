@@ -41,7 +41,7 @@ def find_codec(sys_flag: int) -> str | None:
 
 
 def format_command_flag(value: int) -> str:
-    """The bits of a command's flag in words."""
+    """Returns the bits of a command's flag in words."""
     return "response" if value & RESPONSE else "oneway" if value & ONEWAY else "request"
 
 
@@ -71,7 +71,7 @@ def format_delay(level: int) -> str | None:
 
 
 def format_retry_level(value: int) -> str | None:
-    """When a message comes again that a consumer gives back (SendMessageProcessor.consumerSendMsgBack)."""
+    """Formats the delay after which a returned message comes again (SendMessageProcessor.consumerSendMsgBack)."""
     return "to the dead letters" if value < 0 else "by number of retries" if value == 0 else format_delay(value)
 
 

@@ -76,7 +76,7 @@ def assemble_body(
 
 
 def decode_header(message: bytes, fields: HeaderClass) -> tuple[CommandHeader, dict[str, object]]:
-    """The header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
+    """Returns the header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
     if MARK.unpack_from(message)[0] != len(message) - INT32.size:
         raise Unfit
     command = decode_command(message)
@@ -92,7 +92,7 @@ def decode_header(message: bytes, fields: HeaderClass) -> tuple[CommandHeader, d
 
 
 def find_error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
-    """The error that a command of this code reports, as Body.error."""
+    """Returns the error that a command of this code reports, as Body.error."""
     if context.role is not Role.RESPONSE or code == 0:
         return None
     operation = operations().get(context.code) if context.code is not None else None
@@ -112,7 +112,7 @@ def _find_doubts(context: Context) -> Iterator[Finding]:
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """The annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
+    """Returns the annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
     known = (*report_oversized(int.from_bytes(message[: INT32.size])), *_find_doubts(context))
     tree = read_framed(message, INT32, partial(_read_content, context=context), known)
     return hide_broken(tree, message, context.code)

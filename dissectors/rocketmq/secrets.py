@@ -45,7 +45,7 @@ _OF_USERS = frozenset({50, 54, 3001, 3002, 3004, 3005})
 
 
 class SecretNames(Set[str]):
-    """The names of secrets in whatever spelling a peer understands."""
+    """The names of secret fields, in every spelling that a peer accepts."""
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and len(name) <= _LONGEST and _SECRET.fullmatch(name) is not None

@@ -50,7 +50,7 @@ UNCOMPRESSED = FieldSpec("bodyUncompressed", "bytes")
 
 
 def decode_properties(raw: bytes) -> dict[str, str]:
-    """The properties of a message. Raises UnicodeDecodeError."""
+    """Returns the properties of a message. Raises UnicodeDecodeError."""
     return parse_properties(raw.decode())
 
 
@@ -134,7 +134,7 @@ ITEM = Plan(
 
 @lru_cache(maxsize=32)
 def make_message_plan(two_bytes: bool, flag: int) -> Plan:
-    """The layout of a stored message in one of its forms, by those bits of its sysFlag that tell them."""
+    """Returns the layout of a stored message in one of its forms, by those bits of its sysFlag that tell them."""
     holds = (_BodyContent(),) if flag & (COMPRESSED | INNER_BATCH) else ()
     steps = (
         _make_hidden_leaf("totalSize", INT32),
@@ -162,7 +162,7 @@ _FORM = COMPRESSED | BORN_V6 | STORE_V6 | INNER_BATCH
 
 
 def find_message_plan(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
-    """The layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
+    """Returns the layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
     magic, flag = _HEAD.unpack_from(data.ljust(at + MINIMUM, b"\0"), at)
     if magic not in MAGICS:
         raise MalformedField(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
@@ -188,7 +188,7 @@ def can_be_item(reader: Reader, stop: int) -> bool:
 
 
 def decompress_body(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
-    """The content of a body that the message's sysFlag calls compressed. Raises DecodeError."""
+    """Returns the content of a body that the message's sysFlag calls compressed. Raises DecodeError."""
     name = find_codec(flag)
     if name is None:
         raise MalformedField("body", at, f"has compression {flag >> 8 & 7}, which is none")

@@ -30,7 +30,7 @@ _TYPES = {"CONSUME_ACTIVELY": "pull", "CONSUME_PASSIVELY": "push", "CONSUME_POP"
 
 
 def format_few(names: Iterable[str]) -> str | None:
-    """`a, b, c, 2 more`."""
+    """Formats as `a, b, c, 2 more`."""
     known = list(names)
     more = [f"{len(known) - SHOWN} more"] if len(known) > SHOWN else []
     return ", ".join(known[:SHOWN] + more) or None

@@ -248,7 +248,7 @@ def _compile_line() -> Line:
 
 
 def list_request_fields(context: Context) -> frozenset[Path]:
-    """The fields of a request that the line of its answer is made of."""
+    """Returns the fields of a request that the line of its answer is made of."""
     kind = _make_line_kind(context.role, context.code)
     return frozenset([*((_HEADER, name) for name in kind.request_fields), *((_BODY, name) for name in kind.bodies)])
 

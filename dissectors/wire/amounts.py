@@ -16,7 +16,10 @@ _ENDLESS = (0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF)
 
 
 def count_text(number: Any, noun: str) -> str:
-    """`1 record`, `3 records`; of the noun `,child/children` `1,200 children`: grouped digits, a plural of its own."""
+    """Formats a count with its noun: `1 record`, `3 records`; with `,child/children`, `1,200 children`.
+
+    The comma groups digits, and the slash gives the plural.
+    """
     comma = noun[: noun.startswith(",")]
     one, _, many = noun.removeprefix(",").partition("/")
     many = many or (one[:-1] + "ies" if one.endswith("ry") else one + "s")
@@ -24,7 +27,7 @@ def count_text(number: Any, noun: str) -> str:
 
 
 def duration_text(milliseconds: int) -> str:
-    """`500 ms`, `1.5 s`, `5 min`, `7 d`: the largest unit that divides it."""
+    """Formats as `500 ms`, `1.5 s`, `5 min`, `7 d`: the largest unit that divides it."""
     if milliseconds in _ENDLESS:
         return "no limit"
     for size, unit in _UNITS:
@@ -34,7 +37,7 @@ def duration_text(milliseconds: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """`1 byte`, `412 bytes`, `3.1 KiB`."""
+    """Formats as `1 byte`, `412 bytes`, `3.1 KiB`."""
     if size < 1024:
         return "1 byte" if size == 1 else f"{size} bytes"
     power = min((size.bit_length() - 1) // 10, len(_SIZES))
@@ -42,7 +45,7 @@ def size_text(size: int) -> str:
 
 
 def length_text(value: Any) -> str:
-    """The size of bytes, a secret or a text, which may be a hole."""
+    """Formats the size of bytes, a secret or a text, which may be symbolic."""
     return make_text(size_text, length(value))
 
 

@@ -49,6 +49,6 @@ class Budget:
         self.items, self.nodes = max(self.left, USUAL) // _BYTES_AN_ITEM, max(self.left, USUAL) // _BYTES_A_NODE
 
     def take(self, items: int) -> bool:
-        """Whether so many items more may be made."""
+        """Returns whether so many items more may be made."""
         self.items -= items
         return self.items >= 0

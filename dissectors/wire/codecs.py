@@ -35,7 +35,7 @@ class _Full(Exception):
 
 
 def decompress(codec: str, data: bytes, budget: Budget, what: str, offset: int, size: int | None = None) -> bytes:
-    """The content of `data`, taken off the budget. `what` and `offset` say in errors where the data is.
+    """Decompresses `data` within the budget. `what` and `offset` say in errors where the data is.
 
     codec: gzip, zlib, snappy (framed as xerial's Java library does, or one raw block), snappy-block (raw), lz4
     (frames), lz4-legacy (frames whose header checksum is wrong, as Kafka's first clients wrote them), lz4-block (raw),

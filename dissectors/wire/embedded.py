@@ -32,7 +32,7 @@ class Holder(FieldSpec):
 
 
 def embed(data: bytes | Secret, value: Any, name: str | None = None) -> EmbeddedValue:
-    """Bytes with their content; secret where something in it is."""
+    """Returns bytes with their content; secret where something in it is."""
     if not isinstance(data, Secret) and holds_secret(value):
         data = Secret(data)
     return EmbeddedValue(data, value, name)

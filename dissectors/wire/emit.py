@@ -50,7 +50,7 @@ Wanted: TypeAlias = "Mapping[str, Wanted]"
 
 @lru_cache(maxsize=1024)
 def values_decoder(plan: Plan) -> Decode:
-    """The decoder of a plan to plain values."""
+    """Returns the decoder of a plan to plain values."""
     decode: Decode = compile_source(_write_plan(plan, {}), "decode")
     return decode
 
@@ -69,7 +69,7 @@ def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
 
 
 def source(plan: Plan) -> str:
-    """The text of a plan's decoder."""
+    """Returns the text of a plan's decoder."""
     return _write_plan(plan, {}).text()
 
 

@@ -22,7 +22,10 @@ Find: TypeAlias = Callable[[Values], Iterable[Finding]]
 
 
 class ExpertInfo:
-    """What `find` says of the values that `when` holds of. sentence: whether it may be asked about symbolic values."""
+    """A row of a table of expert info: `find` makes the finding if the condition `when` holds.
+
+    sentence: whether it also works with symbolic values.
+    """
 
     __slots__ = ("_sentence", "_when", "find")
 
@@ -43,7 +46,10 @@ class ExpertInfo:
 
 
 def compile_expert_info(summaries: Summaries, row: Mapping[str, str]) -> ExpertInfo:
-    """The expert info of a table's row: `severity`, `code`, the sentence `text`; `when` and `advice` may be missing."""
+    """Compiles a row of a table of expert info.
+
+    It has `severity`, `code` and the sentence `text`; `when` and `advice` are optional.
+    """
     say = summaries.sentence(row["text"])
     find = _Sentence(row["severity"], row["code"], say, row.get("advice", ""))
     return ExpertInfo(row.get("when", ""), find, sentence=True)

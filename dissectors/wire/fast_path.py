@@ -246,14 +246,14 @@ class FastPath(ABC):
 
     @abstractmethod
     def headers(self, wire: Wire) -> HeaderColumns:
-        """The headers of many messages, as step() of a steady conversation reads them."""
+        """Returns the headers of many messages, as step() of a steady conversation reads them."""
 
     @abstractmethod
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """Reads one message that headers() could not decide; prefix: as Conversation.step gets it."""
 
     def lengths(self, wire: Wire) -> Column:
-        """How long messages are (int64), where only a framer says it: the same as a new one would say.
+        """Returns how long messages are (int64), where only a framer says it: the same as a new one would say.
 
         `available` bytes of each are at hand, WIDTH or more; it may go on behind them. 0: no message begins so, or one
         that leaves the framer something to remember. Negative: what is at hand is not enough.
@@ -261,11 +261,11 @@ class FastPath(ABC):
         raise NotImplementedError
 
     def steady(self, conversation: Conversation) -> bool:
-        """Whether from here on the conversation does what RULES say, until a row is `stepped`."""
+        """Returns whether from here on the conversation does what RULES say, until a row is `stepped`."""
         return True
 
     def may_answer(self, request: Column, answer: Column) -> Column | None:
-        """Which requests (codes) these responses (codes of their own, before they take over any) may answer.
+        """Returns which requests (codes) these responses (codes of their own, before they take over any) may answer.
 
         None where they all may. A connection where one may not is stepped.
         """
@@ -282,7 +282,7 @@ class FastPath(ABC):
         return None
 
     def reporting(self, context: Context) -> Reporting | None:
-        """Where messages of such a context report errors, for complete ones; None where only decoding tells.
+        """Returns where messages of such a context report errors, for complete ones; None where only decoding tells.
 
         Of those that never do the layout has no field with the enum.
         """

@@ -27,7 +27,7 @@ def load_field_aliases(rows: Sequence[Row], members_of: MembersOf) -> tuple[Fiel
 
 
 def aliases_of(protocol: str, rows: Sequence[Row]) -> dict[str, Alias]:
-    """The rows that are keys of the list's rows, by whole name."""
+    """Returns the rows that are keys of the list's rows, by whole name."""
     named = ((f"{protocol}.{row['name']}", row) for row in rows if "key" in row)
     return {name: Alias(name, row["type"], row["key"], about=row["about"]) for name, row in named}
 
@@ -58,7 +58,7 @@ def _short(row: Row, members_of: MembersOf) -> FieldAlias:
 
 
 def leaf_paths(members: Sequence[Member], around: Path = ()) -> Iterator[Path]:
-    """The paths of all members that are no structs."""
+    """Yields the paths of all members that are no structs."""
     for member in members:
         path = (*around, member.name)
         if member.type != "struct":

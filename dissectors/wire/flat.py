@@ -33,7 +33,7 @@ class Ints(Protocol):
         """Some of them."""
 
     def tolist(self) -> list[int]:
-        """The column as a list of integers."""
+        """Returns the column as a list of integers."""
 
 
 class IntegerColumn(NamedTuple):
@@ -109,7 +109,7 @@ class RowTable(Sequence[Row]):
         return FlatRows, (self.rows(),)
 
     def rows(self) -> list[Row]:
-        """The rows as dictionaries, made anew each time."""
+        """Returns the rows as dictionaries, made anew each time."""
         return _rows(self.columns, self.start, self.stop)
 
 

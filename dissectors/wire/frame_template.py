@@ -58,7 +58,7 @@ class SymbolicFrame:
         self._builder, self.data, self.begin, self.end = builder, builder.data, begin, end
 
     def specialise(self, value: Any) -> Any:
-        """The value itself, which is the same in all such frames."""
+        """Returns the value itself, which is the same in all such frames."""
         return plain(value)
 
     def leave_open(self, at: int) -> None:
@@ -70,8 +70,9 @@ class SymbolicFrame:
         self._builder.encloses(Term(at, _SIZE, code), bias, begin, end)
 
     def text(self, begin: int, end: int, name_ends: str, *, as_run: bool = False) -> Any:
-        """A text behind its size; one that is not plain has runs or is the same in all. name_ends: what ends a name
-        within it, which is the same.
+        """Returns a text behind its size; one that is not plain has runs or is the same in all.
+
+        name_ends: what ends a name within it, which is the same.
         """
         if begin == end:
             return ""
@@ -119,8 +120,10 @@ class SymbolicFrame:
         return value
 
     def rest(self, at: int) -> Any:
-        """The bytes from a place to the end. The frame's first number counts what is behind it, the low 24 bits of its
-        second one what is before `at` behind that.
+        """Returns the bytes from a place to the end.
+
+        The frame's first number counts what is behind it, the low 24 bits of its second one what is before `at` behind
+        that.
         """
         return self._builder.bytes(self._rest(at))
 

@@ -25,13 +25,13 @@ _KINDS_OF_STRUCTS = 512
 
 
 def line(summaries: Summaries, rows: Sequence[Row]) -> Line:
-    """The line of a list of rows. Raises ValueError or KeyError for what is none."""
+    """Returns the line of a list of rows. Raises ValueError or KeyError for what is none."""
     says = [_row(summaries, row) for row in rows]
     return lambda struct, reported: [text for say in says if (text := say(struct, reported))]
 
 
 def line_by_field(summaries: Summaries, rows: Mapping[str, Sequence[Row]]) -> Line:
-    """The line of rows about fields, by the fields' names: those count that a struct has."""
+    """Returns the line of rows about fields, by the fields' names: those count that a struct has."""
 
     @cache
     def find_phrases(name: str) -> list[Say]:  # when first asked for: most messages need few of them

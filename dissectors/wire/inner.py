@@ -11,7 +11,7 @@ from dissectors.wire.secret import Secret
 
 
 def content(value: object) -> bytes | Secret | None:
-    """The bytes of a decoded value; None where it has none."""
+    """Returns the bytes of a decoded value; None where it has none."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, str):

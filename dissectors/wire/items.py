@@ -39,7 +39,7 @@ class Items:
     number: FieldSpec
 
     def decode(self, data: bytes, at: int, budget: Budget, first: int | None = None) -> list[dict[str, Any]]:
-        """The values from `at` to the end, numbered from `first` on. Raises one of emit.FAILURES."""
+        """Returns the values from `at` to the end, numbered from `first` on. Raises one of emit.FAILURES."""
         found: list[dict[str, Any]] = []
         end, layout = len(data), self.layout
         while at < end:

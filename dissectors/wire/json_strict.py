@@ -17,7 +17,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def is_json(data: bytes) -> bool:
-    """Whether these bytes are one value of JSON and no more, that json_text.read_json reads."""
+    """Returns whether these bytes are one value of JSON and no more, that json_text.read_json reads."""
     return _is_strict(data) and not _is_too_deep(data)
 
 

@@ -34,8 +34,8 @@ _STANDARD = json.JSONDecoder(strict=False)
 class JsonTemplater:
     """Reads values out of `builder`, up to `end`. Raises NotTemplatable.
 
-    secrets: names of what is never left open. names_end: the character at which names in a text with escapes end, which
-    belong to the shape.
+    secrets: names of values that must be equal in all messages. names_end: the character that ends names in a text with
+    escapes; these names must be equal, too.
     """
 
     def __init__(

@@ -92,7 +92,7 @@ def _scalar_end(reader: Reader, at: int, name: str) -> int:
 
 
 def key(reader: Reader, at: int) -> tuple[str, int]:
-    """The key that stands at `at`, and where its value begins. What is no text is taken as it stands."""
+    """Returns the key that stands at `at`, and where its value begins. What is no text is taken as it stands."""
     end = extent(reader, at, "key")
     raw = reader.data[at:end]
     found = text(raw) if raw[:1] in (b'"', b"'") else raw
@@ -104,7 +104,7 @@ def key(reader: Reader, at: int) -> tuple[str, int]:
 
 
 def text(raw: bytes) -> str | bytes:
-    """The content of a quoted text; its bytes where they are not UTF-8."""
+    """Returns the content of a quoted text; its bytes where they are not UTF-8."""
     try:
         inner = raw[1:-1].decode()
     except UnicodeDecodeError:
@@ -124,7 +124,7 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def scalar(reader: Reader, at: int, end: int, name: str) -> tuple[object, str]:
-    """The value of a token that is no container, and the name of its type."""
+    """Returns the value of a token that is no container, and the name of its type."""
     raw = reader.data[at:end]
     if raw[:1] in (b'"', b"'"):
         return text(raw), "json_string"

@@ -34,7 +34,7 @@ def _as_it_is(member: Member, path: Path) -> Member:
 
 
 def of_schema(schema: Schema, refine: Refine = _as_it_is) -> list[Member]:
-    """The members of a schema, of all versions together."""
+    """Returns the members of a schema, of all versions together."""
     return _of_fields(schema, schema.fields, (), refine)
 
 
@@ -64,7 +64,7 @@ UNKNOWN_FIELDS = Member(
 
 
 def of_message(message: MessageType, around: tuple[MessageType, ...] = ()) -> list[Member]:
-    """The members of a message of Protocol Buffers."""
+    """Returns the members of a message of Protocol Buffers."""
     return [*_of_message(message, (*around, message)), UNKNOWN_FIELDS]
 
 

@@ -134,7 +134,7 @@ def _read_by(recipe: Recipe, message: bytes) -> tuple[dict[str, Any], int]:
 
 
 def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[Finding, ...] = ()) -> Body:
-    """The values of a message by a plan, or by its tree where the bytes do not fit.
+    """Returns the values of a message by a plan, or by its tree where the bytes do not fit.
 
     `findings` are what is known before; the tree finds them by itself.
     """

@@ -20,5 +20,5 @@ class NonFinite(float):
 
 
 def float_value(value: float) -> float:
-    """The value, marked when it is not finite."""
+    """Returns the value, marked when it is not finite."""
     return value if math.isfinite(value) else NonFinite(value)

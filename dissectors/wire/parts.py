@@ -75,5 +75,5 @@ def struct(name: str, inside: tuple[ValuePart, ...]) -> ValuePart:
 
 
 def mark(name: str, data: bytes, start: int, stop: int, kind: str = "text") -> ValuePart:
-    """Bytes that are there for the layout."""
+    """Returns bytes that are there for the layout."""
     return ValuePart(LayoutSpec(name, kind), text_of(data[start:stop]), start, stop)

@@ -33,7 +33,7 @@ def _primitive(name: str, flexible: bool, nullable: bool) -> Primitive:
 
 
 def plain_dialect(enums: Mapping[str, Mapping[int, str]] | None = None) -> Dialect:
-    """The dialect of a protocol with these names of numbers, by enum."""
+    """Returns the dialect of a protocol with these names of numbers, by enum."""
     labels: dict[str, Label] = {enum: names.get for enum, names in (enums or {}).items()}
     return Dialect(
         primitive=_primitive,

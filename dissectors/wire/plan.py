@@ -32,7 +32,7 @@ class SecretBy:
     spec: FieldSpec
 
     def hide(self, key: object, value: bytes | str | None) -> Secret | bytes | str | None:
-        """The value, masked where the key asks for it."""
+        """Returns the value, masked where the key asks for it."""
         return Secret(value) if value is not None and self.sensitive(key) else value
 
 
@@ -55,7 +55,7 @@ class Bits:
 
 
 class DerivedStep:
-    """What follows from a leaf, read together with it: derived.py has those that any protocol may use."""
+    """A value that is derived from a leaf when the leaf is read. derived.py has those that any protocol may use."""
 
     __slots__ = ()
 
@@ -199,7 +199,7 @@ def leaves_of(steps: Iterable[Step]) -> Iterator[Leaf]:
 
 
 def members_of(steps: Iterable[Step]) -> Iterator[Leaf | Struct | Array]:
-    """The members of a struct, also those that may be absent."""
+    """Yields the members of a struct, also those that may be absent."""
     for step in steps:
         if isinstance(step, Leaf | Struct | Array):
             yield step
@@ -223,7 +223,7 @@ def leaves(layout: Mapping[str, Primitive]) -> tuple[Leaf, ...]:
 
 @lru_cache(maxsize=1024)
 def resolve(schema: Schema, version: int) -> Plan:
-    """The plan of a schema in a version; the caller sees to it that the version is one of the schema's."""
+    """Returns the plan of a schema in a version; the caller sees to it that the version is one of the schema's."""
     return Plan(schema.name, version, _members(schema, schema.fields, version))
 
 
@@ -276,7 +276,7 @@ def _single(schema: Schema, field: FieldSchema, version: int, flexible: bool, nu
 
 
 def bits_type(mask: int) -> str:
-    """The type of what some bits say."""
+    """Returns the type of what some bits say."""
     return "bool" if mask & mask - 1 == 0 else f"uint{mask.bit_count()}"
 
 

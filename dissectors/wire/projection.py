@@ -38,7 +38,7 @@ _PLENTY = _Plenty()
 
 
 def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int], longest: int | None = None) -> Pick:
-    """What reads the values at these paths of a body that begins at `start`; the same as reading all of it gives.
+    """Makes the function that reads the values at these paths of a body that begins at `start`.
 
     A path that leads nowhere in the plan has no values. None of them may go on within bytes. A message
     with arrays that has more than `longest` bytes (by default LONGEST) is left to values().

@@ -32,7 +32,7 @@ class ProtobufTemplater:
     read: int = 0
 
     def message(self, at: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
-        """The values of a message from `at` to `end`, with holes."""
+        """Returns the symbolic values of the message from `at` to `end`."""
         found: dict[str, Any] = {}
         data = self.builder.data
         if not depth or end > len(data):
@@ -64,7 +64,7 @@ class ProtobufTemplater:
         return found
 
     def part(self, term: Term, begin: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
-        """The same of a message whose size stands in front; it may differ if something in it may."""
+        """Returns the symbolic values of a message with its size in front. The size may differ if the content may."""
         before = self._open()
         found = self.message(begin, end, message, depth)
         if self._open() > before:

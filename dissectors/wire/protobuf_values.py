@@ -33,7 +33,7 @@ from dissectors.wire.varint import Unfit, uvarint, uvarlong
 def decode(  # noqa: C901
     d: bytes, p: int, end: int, message: MessageType, depth: int = DEPTH
 ) -> dict[str, Any]:
-    """The values of a message in d from p to end. Raises one of emit.FAILURES where it is out of the ordinary.
+    """Returns the values of a message in d from p to end. Raises one of emit.FAILURES where it is out of the ordinary.
 
     It does not look whether a value runs over the end: p only grows, and is held against the end once. Long and flat on
     purpose: nearly all tags, lengths and numbers are varints of one byte, and are read in line.
@@ -118,7 +118,7 @@ def _unknown(d: bytes, p: int, end: int, tag: int, found: dict[str, Any], secret
 
 
 def unknown_span(d: bytes, p: int, end: int, tag: int) -> tuple[int, int, int]:
-    """Where the value behind a tag begins and ends, and where the next field begins.
+    """Returns where the value behind a tag begins and ends, and where the next field begins.
 
     Raises Unfit for a number or a wire type that is none, IndexError where the bytes end. A group ends with a tag of
     its own, and may hold groups.

@@ -103,7 +103,7 @@ class Reader:
         return value
 
     def node(self, name: str) -> Field:
-        """The node of a member of the open container, which was read before."""
+        """Returns the node of a member of the open container, which was read before."""
         return next(node for node in self.into if node.spec.name == name)
 
     def bits(self, spec: FieldSpec, value: object, mask: int) -> None:

@@ -65,7 +65,7 @@ class SchemaDissector(Dissector):
         self.catalog = _SchemaCatalog(self.schemas, self.shortcuts, self.enums.get(ERROR, {}).values())
 
     def plan(self, context: Context) -> Plan | None:
-        """The layout of a message; None where no table has it."""
+        """Returns the layout of a message; None where no table has it."""
         schema = None if context.code is None or context.role is Role.RAW else self.schemas.get(context.code)
         if schema is None:
             return None
@@ -76,7 +76,7 @@ class SchemaDissector(Dissector):
         return self.framer
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The fields by the names of the schema."""
+        """Returns the fields by the names of the schema."""
         plan = self.plan(context)
         if plan is None or self.framer.size(message) != len(message):
             return fold_tree(self.tree(message, context))
@@ -93,11 +93,11 @@ class SchemaDissector(Dissector):
         return tree
 
     def error_name(self, code: int) -> str | None:
-        """The name of an error code."""
+        """Returns the name of an error code."""
         return self.enums.get(ERROR, {}).get(code)
 
     def info(self, body: Body, context: Context) -> str:
-        """The error, and what the operation's phrases say."""
+        """Returns the error, and what the operation's phrases say."""
         reported: list[int] = []
         texts = [text for say in self._line(context.code) if (text := say(body.values, reported))]
         if body.error is not None and body.error[0] not in reported:
@@ -105,11 +105,11 @@ class SchemaDissector(Dissector):
         return ", ".join(texts)
 
     def operations(self) -> Mapping[int, Schema]:
-        """The schemas of operations by their codes."""
+        """Returns the schemas of operations by their codes."""
         return self.schemas
 
     def projection(self, context: Context, paths: frozenset[Path]) -> Pick | None:
-        """Fields of messages that a table has, up to the last one that is wanted."""
+        """Returns fields of messages that a table has, up to the last one that is wanted."""
         plan = self.plan(context)
         if plan is None or any(name.startswith("_") for path in paths for name in path):
             return None

@@ -12,7 +12,7 @@ class Secret:
     _content: bytes | str
 
     def reveal(self) -> bytes | str:
-        """The content itself, for the one flag that asks for it."""
+        """Returns the content itself, for the one flag that asks for it."""
         return self._content
 
     def __len__(self) -> int:
@@ -26,7 +26,7 @@ class Secret:
 
 @make_slotted
 class VeiledSecret(Secret):
-    """A secret of which only the length is known; it stands for all secrets of that length."""
+    """A symbolic secret: it stands for all secrets of its length, and has no content."""
 
     _length: int = 0
 
@@ -36,7 +36,7 @@ class VeiledSecret(Secret):
         return cls("", length)
 
     def reveal(self) -> bytes | str:
-        """Refused: who must see the content reads the message for itself."""
+        """Raises an error, because the content is unknown; decode the message itself to get it."""
         raise TypeError("a secret that stands for others is not revealed")
 
     def __len__(self) -> int:

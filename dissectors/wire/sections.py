@@ -136,11 +136,11 @@ class PlainSections:
         return decode(self.data, begin, end, message, depth)
 
     def checksum(self, at: int) -> dict[str, Any]:
-        """The CRC-32C at `at`, which must be that of all bytes behind it. Raises Unfit."""
+        """Returns the CRC-32C at `at`, which must be that of all bytes behind it. Raises Unfit."""
         return {"value": _sound(self.data, at, self.end), "valid": True}
 
     def rest(self, at: int) -> Any:
-        """The bytes from `at` to the end."""
+        """Returns the bytes from `at` to the end."""
         return self.data[at:]
 
     def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
@@ -148,12 +148,15 @@ class PlainSections:
         return read(self.data[at:], numbers, Budget())
 
     def embed(self, at: int, message: MessageType) -> Any:
-        """The bytes from `at` to the end with the message that they hold. Raises one of FAILURES."""
+        """Returns the bytes from `at` to the end with the message that they hold. Raises one of FAILURES."""
         return EmbeddedValue(self.data[at:], self.section(at, self.end, message), message.name)
 
 
 class SymbolicSections:
-    """Reads symbolic values of the messages that have the shape of one, which may stand beside another in it."""
+    """Implements Sections with symbolic values.
+
+    The template's data can be two messages one after the other: `begin` and `end` are one of them.
+    """
 
     def __init__(self, builder: TemplateBuilder, begin: int, end: int) -> None:
         self.data, self.begin, self.end = builder.data, begin, end
@@ -162,7 +165,10 @@ class SymbolicSections:
         self._sizes: list[Term] = []
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
-        """The symbolic values of the message behind the varint at `at`. Raises NotTemplatable or one of FAILURES."""
+        """Returns the symbolic values of the message behind the varint at `at`.
+
+        Raises NotTemplatable or one of FAILURES.
+        """
         body = uvarint(self.data, at)[1]
         found = self._reader.part(Term(at, body - at, UVARINT), body, end, message, DEPTH - 1)
         self._sizes.append(Term(begin - _WORD, _WORD, "I"))
@@ -179,13 +185,13 @@ class SymbolicSections:
         return found
 
     def checksum(self, at: int) -> dict[str, Any]:
-        """The symbolic CRC-32C at `at`, which is checked for each message. Raises Unfit."""
+        """Returns the symbolic CRC-32C at `at`, which is checked for each message. Raises Unfit."""
         value = _sound(self.data, at, self.end)
         self._builder.checksums.append(Checksum(at, at + _WORD, self.end))
         return {"value": self._builder.integer(Term(at, _WORD, "I"), value), "valid": True}
 
     def rest(self, at: int) -> Any:
-        """The symbolic bytes from `at` to the end."""
+        """Returns the symbolic bytes from `at` to the end."""
         return self._builder.bytes(self._extent(at))
 
     def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
@@ -246,9 +252,9 @@ def symbolic(
     context: Context,
     request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
-    """What Dissector.template gives: `read` reads a message, and `body` makes a Body of its values.
+    """Makes the result of Dissector.template: `read` reads a message, and `body` makes a Body of its values.
 
-    None for a message that stands for itself, as one does that there is a finding about.
+    None for a message that fits no template, for example one with a finding.
     """
     builder = TemplateBuilder(message if request is None else message + request[0])
     try:

@@ -84,6 +84,6 @@ class SourceWriter:
 
 
 def compile_source(writer: SourceWriter, name: str) -> Any:
-    """The function `name` of what was written: the one place that runs code made of a plan."""
+    """Returns the function `name` of what was written: the one place that runs code made of a plan."""
     exec(compile(writer.text(), "<plan>", "exec"), writer.names)  # noqa: S102
     return writer.names[name]

@@ -95,18 +95,18 @@ MORE_SECRET = More("more", "elements", "{:,} more, not shown".format, secret=Tru
 
 @lru_cache(maxsize=4096)
 def element(index: int, kind: str, label: Label | None = None, secret: bool = False) -> FieldSpec:
-    """The spec of an array's element."""
+    """Returns the spec of an array's element."""
     return FieldSpec(f"[{index}]", kind, label, secret)
 
 
 @lru_cache(maxsize=256)
 def unknown_tag(tag: int) -> UnknownTag:
-    """The spec of an unknown tagged field."""
+    """Returns the spec of an unknown tagged field."""
     return UnknownTag(f"_tag{tag}", "tagged_field", tag=tag)
 
 
 def fold(node: Field) -> Any:
-    """The plain value of a node: what the values decoder gives for the same bytes."""
+    """Returns the plain value of a node: what the values decoder gives for the same bytes."""
     if isinstance(node.spec, Holder) and node.children:
         return embed(node.value, members(node.children), node.spec.holds)
     if isinstance(node.spec, PartedSpec):

@@ -64,7 +64,7 @@ def _no_labels(enum: str) -> Label | None:
 
 @make_slotted(eq=False)
 class Summaries:
-    """What the phrases of one protocol may name.
+    """The names that the phrases of a protocol can use.
 
     labels: the label function of an enum, by its name. error_name: of an error code. formatters: the protocol's own.
     numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
@@ -84,12 +84,12 @@ class Summaries:
     counts: Mapping[str, Callable[[list[Any]], int]] = field(default_factory=dict)
 
     def phrase(self, text: str) -> Say:
-        """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
+        """Returns the function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
         says = [_join(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
         return says[0] if len(says) == 1 else _first(says)
 
     def sentence(self, text: str) -> Say:
-        """The function of a phrase in which parentheses are nothing but that."""
+        """Returns the function of a phrase in which parentheses are nothing but that."""
         return _join(self._parts(_WORDS.findall(text)))
 
     def _parts(self, tokens: Sequence[str]) -> list[str | Say]:
@@ -409,7 +409,7 @@ def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
 
 
 def has_items(value: Any) -> bool:
-    """Whether a value is a list with something in it; one that is read later has (holes.Nested)."""
+    """Returns whether a value is a list with items. A NestedValue always has some."""
     return type(value) is NestedValue or (isinstance(value, list) and bool(value))
 
 

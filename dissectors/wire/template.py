@@ -29,7 +29,7 @@ MOST = 2000
 
 @make_slotted(eq=False)
 class MessageLayout:
-    """How the bytes of one message are laid out, all of them.
+    """The layout of all bytes of a message.
 
     plan: from `start` on. length: of the prefix at the first byte; what stands between it and `start` is no part of the
     values. error: the member with the code of the error that the message reports. longest: what the prefix may say of
@@ -126,7 +126,7 @@ class Cursor:
 
 
 def template_members(cursor: Cursor, plan: Plan) -> dict[str, Any]:
-    """The values of a plan, with holes."""
+    """Returns the symbolic values of a plan."""
     return _members(cursor, plan.steps)
 
 

@@ -31,7 +31,7 @@ def _say_text(text: str, _: object) -> str:
 
 
 def printable(data: Any) -> str | None:
-    """Bytes that are text, up to a length."""
+    """Returns bytes that are text, up to a length."""
     if not isinstance(data, bytes) or not data:
         return None
     head = data[: 4 * _LONGEST]

@@ -14,7 +14,7 @@ from dissectors.wire.plan import Plan
 
 
 def decode_values(plan: Plan, message: bytes) -> Body:
-    """The values of a record that is a message of its own."""
+    """Returns the values of a record that is a message of its own."""
     try:
         values, stop = values_decoder(plan)(message, 0, Budget())
     except FAILURES:

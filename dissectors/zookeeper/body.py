@@ -74,7 +74,7 @@ def is_request(message: bytes, code: int) -> bool:
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """The annotated tree of a message."""
+    """Returns the annotated tree of a message."""
     if _is_command_text(message, context):
         tree = four_letter_commands.decode_tree(message)
         tree.findings.extend(expert_info.of_word(message))

@@ -73,7 +73,10 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
     holed: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """The first message each way may be a word or its answer; all others but connects have xids."""
+        """Pairs a message.
+
+        The first one each way may be a four-letter word or its answer; all others but connects have xids.
+        """
         client, server = self.begun
         if self.holed:
             self.missed, self.holed = handle, False

@@ -62,17 +62,17 @@ class ZooKeeper(Dissector):
         return client_header(prefix) if from_client else server_header(prefix)
 
     def conversation(self) -> Conversation:
-        """Unanswered requests by xid, and the session."""
+        """Returns unanswered requests by xid, and the session."""
         from dissectors.zookeeper.conversation import ZooKeeperConversation  # decoding one message needs none
 
         return ZooKeeperConversation()
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The record's fields by jute's names, and zxid and err of a reply."""
+        """Returns the record's fields by jute's names, and zxid and err of a reply."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """Length, header and record with their places."""
+        """Returns length, header and record with their places."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:

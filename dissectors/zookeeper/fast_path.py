@@ -54,7 +54,10 @@ class ZooKeeperFastPath(FastPath):
     RULES = Rules(overtaken=True, taken=("operation", "code", "state"))
 
     def headers(self, wire: Wire) -> HeaderColumns:
-        """Rows too short for a header are `unsure`; unknown opcodes, whose errors are read otherwise, are stepped."""
+        """Reads the headers of n messages.
+
+        Rows that are too short are `unsure`; unknown opcodes go through the conversation.
+        """
         size, xid, code = (be(wire.view, at, "i4") for at in (0, 4, 8))
         from_client, known = wire.from_client, _codes()
         place = np.minimum(np.searchsorted(known, code), len(known) - 1)
@@ -89,7 +92,10 @@ class ZooKeeperFastPath(FastPath):
         return HeaderView(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
 
     def steady(self, conversation: Conversation) -> bool:
-        """Both sides have begun, with frames; no answer is missing, and no request needs its error explained."""
+        """Returns whether the fast path can go on.
+
+        It can if both sides have sent frames, no answer is missing, and no pending request needs its error explained.
+        """
         assert isinstance(conversation, ZooKeeperConversation)
         if (
             conversation.gapped

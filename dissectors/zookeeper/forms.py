@@ -52,7 +52,7 @@ class RecordForm:
 
 @lru_cache(maxsize=256)
 def find_form(name: str | None, head: tuple[Step, ...] = ()) -> RecordForm:
-    """The form of a record, of a multi, or (None) of nothing, behind the members of a head."""
+    """Returns the form of a record, of a multi, or (None) of nothing, behind the members of a head."""
     if name in MULTIS:
         return _multi(MULTIS[name], head)
     return make_form(() if name is None else plan_of(name).steps, head)

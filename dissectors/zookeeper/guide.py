@@ -51,7 +51,7 @@ def _entry(always: str | None, name: str, kind: str, more: Mapping[str, Any] = M
 
 
 def layout_lines(name: str | None) -> list[str]:
-    """The lines of a record, of a multi's items, or of nothing."""
+    """Returns the lines of a record, of a multi's items, or of nothing."""
     if name is None:
         return [f"  {NOTHING}"]
     if name in MULTIS:

@@ -64,12 +64,12 @@ def is_connect_request(prefix: bytes) -> bool:
 
 
 def is_connect_response(prefix: bytes) -> bool:
-    """Whether the first bytes of a frame are those of a ConnectResponse."""
+    """Returns whether the first bytes of a frame are those of a ConnectResponse."""
     return password_of(prefix, False) is not None
 
 
 def opens_session(prefix: bytes) -> bool | None:
-    """Whether a client's frame is a ConnectRequest; None where too little of it was captured to tell."""
+    """Returns whether a client's frame is a ConnectRequest; None where too little of it was captured to tell."""
     if not _is_cut(prefix, True):
         return is_connect_request(prefix)
     code = int.from_bytes(prefix[8:12], signed=True)
@@ -81,7 +81,7 @@ def opens_session(prefix: bytes) -> bool | None:
 
 
 def answers_connect(prefix: bytes) -> bool | None:
-    """Whether a server's frame is a ConnectResponse; None where too little of it was captured to tell."""
+    """Returns whether a server's frame is a ConnectResponse; None where too little of it was captured to tell."""
     return None if _is_cut(prefix, False) else is_connect_response(prefix)
 
 
@@ -100,7 +100,7 @@ def is_refusal(prefix: bytes) -> bool:
 
 
 def password_of(prefix: bytes, request: bool) -> int | None:
-    """The length of a connect frame's password, -1 for a null one; None where the frame is none."""
+    """Returns the length of a connect frame's password, -1 for a null one; None where the frame is none."""
     layout = _CONNECT_REQUEST if request else _CONNECT_RESPONSE
     if len(prefix) < layout.size or prefix[4:8] != bytes(4):
         return None
@@ -141,7 +141,7 @@ def _is_reply(prefix: bytes, session: int, password: int) -> bool:
 
 
 def session_of(prefix: bytes, request: bool) -> str | None:
-    """The session that a connect frame names; None for 0, and where it was not captured."""
+    """Returns the session that a connect frame names; None for 0, and where it was not captured."""
     number = prefix[PASSWORD_AT[request] - 8 : PASSWORD_AT[request]]
     return session(int.from_bytes(number, signed=True)) if len(number) == 8 and any(number) else None
 
@@ -157,7 +157,7 @@ def client_header(prefix: bytes) -> MessageHeader:
 
 
 def request_header(prefix: bytes, client: str | None) -> MessageHeader:
-    """The header of a request; a frame too short for one is raw."""
+    """Returns the header of a request; a frame too short for one is raw."""
     if len(prefix) < REQUEST.size:
         return HEADLESS
     size, xid, code = REQUEST.unpack_from(prefix)
@@ -186,7 +186,7 @@ def server_header(prefix: bytes) -> MessageHeader:
 
 
 def reply_header(prefix: bytes, client: str | None) -> MessageHeader:
-    """The header of an event, or of a reply whose request is not known; a frame too short for one is raw."""
+    """Returns the header of an event, or of a reply whose request is not known; a frame too short for one is raw."""
     if len(prefix) < 8:
         return HEADLESS
     size, xid = int.from_bytes(prefix[:4]), int.from_bytes(prefix[4:8], signed=True)

@@ -35,7 +35,7 @@ _ALL_IS_WELL, _NOT_TRIED = 0, -2
 
 
 def list_request_fields(context: Context) -> frozenset[Path]:
-    """The fields of a request that the line of its answer is made of."""
+    """Returns the fields of a request that the line of its answer is made of."""
     return _list_request_fields(context.code) if context.role is Role.RESPONSE else frozenset()
 
 
@@ -53,7 +53,7 @@ def _list_request_fields(code: int | None) -> frozenset[Path]:
 
 
 def info_line(body: Body, context: Context) -> str:
-    """The line for a decoded message; empty for one that says nothing but its name."""
+    """Returns the line for a decoded message; empty for one that says nothing but its name."""
     if context.role is Role.RESPONSE and context.code is None:
         from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding  # hardly a capture has many
 

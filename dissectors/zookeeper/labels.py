@@ -17,7 +17,7 @@ _TTL_MASK = (1 << 40) - 1
 
 @cache
 def load_names(enum: str) -> Mapping[int, str]:
-    """The names of an enum in the tables, by number."""
+    """Returns the names of an enum in the tables, by number."""
     if enum == "operation":
         return {row["code"]: row["name"] for row in table("operations")["operations"]}
     if enum == "packet":
@@ -32,7 +32,7 @@ def load_numbers(enum: str) -> Mapping[str, int]:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code; one that no release knows keeps its number."""
+    """Returns the name of an error code; one that no release knows keeps its number."""
     return load_names("error").get(code) or f"UNKNOWN_{code}"
 
 
@@ -53,7 +53,7 @@ def transaction(value: int) -> str | None:
 
 
 def owner(value: int) -> str | None:
-    """What an ephemeralOwner says: the session that owns the node, a container, or one with a time to live.
+    """Formats an ephemeralOwner: the session that owns the node, a container, or a node with a time to live.
 
     Facts (EphemeralType). The highest byte is the number of the server that made the session; 255 is kept for nodes
     with a time to live, 5 bytes behind two zero ones. 3.5.3 set only the highest bit for them, as for containers, which
@@ -69,7 +69,7 @@ def owner(value: int) -> str | None:
 
 
 def permissions(value: int) -> str | None:
-    """The rights that an ACL entry gives, as zkCli.sh shows them: `cdrwa` is all."""
+    """Returns the rights that an ACL entry gives, as zkCli.sh shows them: `cdrwa` is all."""
     rights = load_names("perms")
     letters = "".join(name[0].lower() for bit, name in rights.items() if value & bit)
     unknown = value & ~sum(rights)
@@ -95,5 +95,5 @@ _MADE: Mapping[str, Callable[[Any], str | None]] = {
 
 @lru_cache(maxsize=64)
 def labels(enum: str) -> Label | None:
-    """The label function of an enum; a number without a name has none."""
+    """Returns the label function of an enum; a number without a name has none."""
     return _MADE.get(enum) or load_names(enum).get

@@ -36,7 +36,7 @@ _SUCCESS = frozenset({0})
 
 
 def layout_of(message: bytes, context: Context) -> MessageLayout | None:
-    """The layout of a message; None where more than the opcode tells it."""
+    """Returns the layout of a message; None if the opcode alone does not determine it."""
     answers = context.role is Role.RESPONSE
     return None if answers and has_absurd_error(message) else _layout(context)
 

@@ -63,7 +63,7 @@ _PATHED = frozenset({"path", "prefixPath"})
 
 
 def request_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of a client make us."""
+    """Returns how sure the first bytes of a client make us."""
     if four_letter_commands.word_of(prefix) is not None:
         return ALONE if four_letter_commands.is_alone(prefix) else WITH_MORE
     connect = _connect_evidence(prefix, True)
@@ -121,7 +121,7 @@ def _judge_partial_request(prefix: bytes, size: int) -> int:
 
 
 def reply_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of a server make us; never much, but for what no other protocol would say so."""
+    """Returns how sure the first bytes of a server make us; never much, but for what no other protocol would say so."""
     if four_letter_commands.is_text(prefix):
         return TEXT
     connect = _connect_evidence(prefix, False)

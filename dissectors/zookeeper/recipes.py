@@ -71,12 +71,12 @@ def _recipe(form: RecordForm, start: int, read: Annotated) -> Recipe:
 
 
 def reply_steps() -> tuple[Any, ...]:
-    """A ReplyHeader behind its xid."""
+    """Returns a ReplyHeader behind its xid."""
     return plan_of("ReplyHeader").steps[1:]
 
 
 def response_record(code: int, error: bool, more: bool) -> str | None:
-    """The record behind a reply's header; `more`: there is something behind it."""
+    """Returns the record behind a reply's header; `more`: there is something behind it."""
     known = operations().get(code)
     if known is None or (error and not (known.response_on_error and more)):
         return None
@@ -87,7 +87,7 @@ ANSWER = "ConnectResponse"
 
 
 def connect_plan(message: bytes, context: Context) -> Plan | None:
-    """The plan of a connect frame; None for any other message."""
+    """Returns the plan of a connect frame; None for any other message."""
     is_request = context.role is Role.REQUEST
     if context.code is not None or not (is_request or context.role is Role.RESPONSE):
         return None

@@ -31,7 +31,7 @@ def magic() -> bytes:
 
 
 def is_packet(prefix: bytes) -> bool:
-    """Whether these bytes begin one."""
+    """Returns whether these bytes begin one."""
     return prefix.startswith(magic())
 
 

@@ -52,14 +52,14 @@ def operations() -> Mapping[int, ZooKeeperOperation]:
 
 @lru_cache(maxsize=128)
 def record(name: str) -> Schema:
-    """A record by its name; KeyError for one that is in no table."""
+    """Returns a record by its name; KeyError for one that is in no table."""
     fields = [_field(row) for row in table("records")["records"][name]]
     newest = max(int(field.get("versions", "0").rstrip("+")) for field in fields)
     return Schema.parse(name, {"versions": f"0-{newest}", "fields": fields}, JUTE)
 
 
 def plan_of(name: str, version: int | None = None) -> Plan:
-    """The plan of a record in a version, by default its newest."""
+    """Returns the plan of a record in a version, by default its newest."""
     schema = record(name)
     return resolve(schema, schema.versions.high if version is None else version)
 
@@ -75,7 +75,7 @@ def plan_by_size(name: str, size: int) -> Plan:
 
 @lru_cache(maxsize=128)
 def begins_with_path(code: int | None) -> bool:
-    """Whether the body of a request of this opcode begins with a path."""
+    """Returns whether the body of a request of this opcode begins with a path."""
     known = operations().get(code) if code is not None else None
     if known is None or known.request not in table("records")["records"]:
         return False
@@ -84,7 +84,7 @@ def begins_with_path(code: int | None) -> bool:
 
 
 def width(plan: Plan) -> int:
-    """The fewest bytes of a record, which for one of fixed width are all."""
+    """Returns the fewest bytes of a record, which for one of fixed width are all."""
     return sum(step.minimum for step in plan.steps)
 
 

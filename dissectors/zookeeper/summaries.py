@@ -20,7 +20,7 @@ _COUNTER = 0xFFFF_FFFF
 
 
 def format_metrics(answer: Mapping[str, Any], _: str) -> str | None:
-    """`3.9.5, leader, zxid 0x3, 7 nodes, 2 connections`, or the first line."""
+    """Formats as `3.9.5, leader, zxid 0x3, 7 nodes, 2 connections`, or the first line."""
     found = answer.get("values")
     known = found if isinstance(found, Mapping) else {}
     values = ((say, next((known[name] for name in names if name in known), None)) for names, say in _METRICS)

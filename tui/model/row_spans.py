@@ -48,7 +48,7 @@ SIGN_CELLS = 3
 
 
 class RowContext(NamedTuple):
-    """What the line of a row shows beyond its cells.
+    """The properties of a row that its line shows beyond its cells.
 
     referred: the row is a time reference. rule: style and sign of its colour rule.
     """

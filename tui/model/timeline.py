@@ -27,7 +27,7 @@ FLAT_KEY = "flat"
 
 
 class ListPlace(NamedTuple):
-    """What a line shows: a row of a stream, or with `row` None the stream itself."""
+    """The content of a line: a row of a stream, or, if `row` is None, the stream itself."""
 
     stream: int
     row: int | None = None

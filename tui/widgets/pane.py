@@ -37,7 +37,7 @@ WHEEL, SIDEWAYS = 3, 8
 
 
 class Pane(PaintedWidget, can_focus=True):
-    """Lines 0 to count-1, the one at `cursor` selected.
+    """A scrollable list of the lines 0 to count-1, of which the one at `cursor` is selected.
 
     top: the first visible line; left: the first visible column.
     """

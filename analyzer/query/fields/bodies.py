@@ -55,7 +55,10 @@ class _Plan(NamedTuple):
 
 
 class BodyFieldReader:
-    """Reads the fields that need messages. Of field aliases and aliases what a message says itself."""
+    """Reads the fields that need decoded messages.
+
+    For field aliases it reads the values in the message itself, not those that come from other messages.
+    """
 
     def __init__(self, reader: RowReader, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session
@@ -165,7 +168,7 @@ class BodyFieldReader:
         return _Plan(dissector, context, defects.make_projection(dissector, context, every), get, whole, walk)
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
-        """Returns which rows can have a value of a field, as far as the index tells."""
+        """Returns the rows that can have a value of a field, judging by the index alone."""
         origin = field.origin
         if isinstance(origin, RowKey):
             return np.ones(len(rows), bool)

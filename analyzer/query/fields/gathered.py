@@ -47,7 +47,7 @@ class FieldCollector:
 
 
 class FieldCache:
-    """Values that have been read, and of which rows."""
+    """Caches values of fields, with the rows that they belong to."""
 
     def __init__(self, fields: int) -> None:
         self._rows: Ints = np.zeros(0, np.int64)
@@ -105,5 +105,5 @@ def pick_values(found: FieldValues, places: Ints) -> FieldValues:
 
 
 def make_list(values: Array | list[Any]) -> list[Any]:
-    """Values as Python has them."""
+    """Returns values as Python has them."""
     return values if isinstance(values, list) else values.tolist()

@@ -50,7 +50,7 @@ def read_events(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
 
 
 def read_resetters(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
-    """Which side reset the connection."""
+    """Returns which side reset the connection."""
     sides = _take_metrics(reader, rows, "resetter")
     if reader.streaming:
         sides = np.where(_add_events(reader, rows, NetworkEventKind.RESET, False) > 0, sides, -1)

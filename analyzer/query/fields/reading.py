@@ -81,8 +81,9 @@ class FieldReader:
         return [_add_number(column, field) for column in found] if _find_addition(field) else found
 
     def read_occurrences(self, field: FieldPath, rows: Ints) -> FieldValues:
-        """The values of a field: of `rows[n]` with n rising; nulls and what is missing left out. An array of integers
-        where all are. `rows` rise and none is there twice.
+        """Returns the values of a field: of `rows[n]` with n rising; nulls and what is missing left out.
+
+        An array of integers where all are. `rows` rise and none is there twice.
         """
         if isinstance(field.origin, SharedField):
             return join_values([self.read_occurrences(each, rows) for each in field.origin.fields])

@@ -40,7 +40,7 @@ NOTHING = SessionTopics()
 
 
 class SessionState:
-    """Partitions in the order in which they were added."""
+    """The topics and partitions of a fetch session, in the order in which requests added them."""
 
     def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
         self._partitions: dict[Partition, None] = {}
@@ -52,7 +52,7 @@ class SessionState:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """All partitions that the fetch session has."""
+        """The partitions that the fetch session has after the latest request."""
         return tuple(self._partitions)
 
     @property
@@ -86,7 +86,7 @@ class SessionState:
                 return
 
     def renumber(self, number: Callable[[int], int]) -> None:
-        """Rows have other numbers from now on."""
+        """Replaces the numbers of rows."""
         self._unanswered = deque(((number(row), change) for row, change in self._unanswered), MOST_UNANSWERED)
 
     def _add(self, partitions: Iterable[Partition]) -> dict[Partition, None]:
@@ -143,7 +143,7 @@ class RequestHistory:
         del self.rows[:evicted], self.topics[:evicted]
 
     def renumber(self, number: Callable[[int], int]) -> None:
-        """Rows have other numbers from now on."""
+        """Replaces the numbers of rows."""
         self.openings = deque(((number(row), key) for row, key in self.openings), MOST_OPENINGS)
         self.rows = [*map(number, self.rows)]
         for session in self.sessions.values():
@@ -151,7 +151,10 @@ class RequestHistory:
 
 
 class SessionReach(NamedTuple):
-    """For n rows, an index into `lists` of what each request reads; 0, the empty list, without a session."""
+    """The lists that n requests read because of their sessions.
+
+    Each row has an index into `lists`; 0, the empty list, without a session.
+    """
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]
@@ -162,7 +165,7 @@ class SessionReach(NamedTuple):
 
 
 def merge_session_values(found: FieldValues, reach: SessionReach) -> FieldValues:
-    """What rows say themselves, and behind it what they ask for besides; of neither is a value there twice."""
+    """Appends to the values of rows those of their sessions. No value is there twice."""
     lists, numbers = list(reach.lists), reach.numbers.copy()
     known: dict[tuple[Any, ...], int] = {}
     values = make_list(found.values)

@@ -67,7 +67,7 @@ class SessionFollower:
     # ---- asking
 
     def find_reach(self, part: str, rows: Ints, until: int) -> SessionReach:
-        """Of the requests in `rows` (-1: none) what they ask for because of their sessions: `topics` or `partitions`.
+        """Returns what requests (`rows`; -1: none) also read because of their sessions: `topics` or `partitions`.
 
         until: the row before which requests are read.
         """

@@ -43,8 +43,10 @@ Path = Sequence[Field]
 
 
 def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | None:
-    """The filter for messages with the value of the last node of `path`, which are the nodes of `row` around it from
-    the outermost; None where there is none. Decodes the row: for long messages, in the background.
+    """Returns the filter for messages with the value of the last node of `path`.
+
+    `path` are nodes of `row`, from the outermost one in. None if there is no such filter. Decodes the row; for long
+    messages, call it in the background.
     """
     reader, rows = RowReader(session), np.array([row])
     texts = chain(
@@ -56,8 +58,9 @@ def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | Non
 
 
 def matches_row(text: str, reader: RowReader, rows: Ints) -> bool:
-    """Whether one row fulfils a filter; not, where that is none: its name means something else, or it wants other
-    values.
+    """Returns whether one row fulfils a filter.
+
+    False if the text is no filter, because a name means something else or takes other values.
     """
     try:
         wanted: Filter = compile_filter(text)

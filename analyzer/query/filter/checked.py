@@ -37,7 +37,7 @@ from dissectors.slotted import make_slotted, replace
 
 @make_slotted
 class ValueStep:
-    """What is done to a row's values before they are compared: a function, or parts of each."""
+    """A step on a row's values before the comparison: a function, or a slice of each value."""
 
     function: str | None
     cuts: tuple[SliceRange, ...] = ()
@@ -81,7 +81,7 @@ _NUMERIC = frozenset({FieldKind.NUMBER, FieldKind.DURATION, FieldKind.TIME})
 
 
 def check_filter(node: Node, text: str) -> Checked:
-    """The tree with its names and literals read. Raises FilterError."""
+    """Resolves the names and literals of a parsed filter. Raises FilterError with the place of the first mistake."""
     if isinstance(node, Not):
         return Combination("not", (check_filter(node.part, text),))
     if isinstance(node, Junction):

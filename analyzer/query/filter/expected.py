@@ -27,7 +27,9 @@ _MACRO = re.compile(r"\$(?:\{[\w.-]*\}?|[\w-]*)")
 
 
 class CompletionKind(Enum):
-    """What a word is to become. COMPARISON: a field or what may stand before one; FIELD: that alone, or a function.
+    """The kinds of words that a completion can offer.
+
+    COMPARISON: a field or what may stand before one; FIELD: that alone, or a function.
 
     OPERATOR: also a joining word, for a field alone is a comparison. IN: of `not in`. NAMED: a filter by its name.
     """

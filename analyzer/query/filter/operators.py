@@ -23,7 +23,7 @@ from dissectors.wire.secret import Secret
 
 @make_slotted
 class Operand:
-    """What was written, in each way in which it can be read; None where it cannot be read so.
+    """A literal of a filter in each type that it can be read as; None for types that it cannot be.
 
     labels: texts that the number is known by, for values that are texts. label: of values that are numbers.
     """

@@ -47,7 +47,7 @@ class MessageLinks:
 
 
 def make_messages(session: Session, rows: Sequence[int]) -> tuple[list[Html], list[int]]:
-    """Messages as folded trees, as many as there is room for, and the rows that they are."""
+    """Returns messages as folded trees, as many as there is room for, and the rows that they are."""
     reader, namer = RowReader(session), TopicNamer(session)
     found, remaining = list[Html](), LARGEST
     for row in rows:

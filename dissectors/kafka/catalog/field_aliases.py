@@ -54,7 +54,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 def paths(name: str, number: int, context: Context) -> tuple[Path, ...]:
-    """The places of a row of a table in messages of such a context."""
+    """Returns the places of a row of a table in messages of such a context."""
     if context.code is None or context.version is None or context.role is Role.RAW:
         return ()
     return _paths(name, number, context.code, context.version, context.role is Role.RESPONSE)

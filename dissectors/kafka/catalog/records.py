@@ -20,7 +20,7 @@ _PARTIAL = Member("partial", "bool", about="the last entry of a Fetch, cut")
 
 @cache
 def record_data() -> tuple[Member, ...]:
-    """The members of an entry of a records field, of all formats."""
+    """Returns the members of an entry of a records field, of all formats."""
     return (*merge_members(_make_members(BATCH_SPECS), _make_members(MESSAGE_SPECS)), _PARTIAL)
 
 

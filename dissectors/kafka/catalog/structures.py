@@ -40,7 +40,7 @@ _JSON = "JSON object"
 
 
 def with_early(schema: Schema) -> Iterator[Schema]:
-    """A schema, and the layouts that only early releases wrote."""
+    """Yields a schema, and the layouts that only early releases wrote."""
     yield schema
     for row in table("variants")["variants"]:
         if row["name"] == schema.name:
@@ -48,7 +48,7 @@ def with_early(schema: Schema) -> Iterator[Schema]:
 
 
 def members(schema: Schema, map_member: Callable[[Member], Member] = lambda member: member) -> list[Member]:
-    """The members of a schema in all its layouts. map_member: makes a member of one that holds no structure."""
+    """Returns the members of a schema in all its layouts. map_member: makes a member of one that holds no structure."""
 
     def refine(member: Member, path: Path) -> Member:
         structures = _list_nested_structures().get((schema.name, path))
@@ -122,7 +122,7 @@ _AROUND = (
 
 @lru_cache(maxsize=256)
 def body_members(key: int, response: bool) -> tuple[Member, ...]:
-    """The members of a request's or response's body; KeyError for an unknown key."""
+    """Returns the members of a request's or response's body; KeyError for an unknown key."""
     return (*members(body_schema(key, response), _expand_records), *_AROUND)
 
 

@@ -42,7 +42,7 @@ class _Leader:
 
 
 class LeaderChanges(Check):
-    """Finds partitions whose leader is another broker than before, as clients are told."""
+    """Finds partitions whose leader changes, by the Metadata that clients get."""
 
     def _begin(self) -> None:
         self.leaders: BoundedTable[_Partition, _Leader] = BoundedTable()
@@ -130,13 +130,13 @@ class ControllerChanges(Check):
                     self.report(known, leader, epoch, event, resigned=self.resigned.get(cluster) == known.epoch)
 
     def list_leaders(self, event: MessageEvent) -> list[tuple[int, int]]:
-        """The leader and the epoch that a message names."""
+        """Returns the leader and the epoch that a message names."""
         topics = structs(event.values.get("topics"))
         partitions = (each for topic in topics for each in structs(topic.get("partitions")))
         return [(number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1)) for each in partitions]
 
     def report(self, known: _Leader, leader: int, epoch: int, event: MessageEvent, *, resigned: bool) -> None:
-        """Reports a new leader."""
+        """Reports that another broker is the controller now."""
         who = "again" if leader == known.broker else f"in place of controller {known.broker}"
         how = ", which resigned" if resigned and leader != known.broker else ""
         took = "" if known.since is None else f"; the election took {lasting(event.time - known.since)}"

@@ -67,7 +67,7 @@ class ProducedBatch(NamedTuple):
     by_id: bool
 
     def place(self, event: MessageEvent) -> str:
-        """`topic[partition]` for people, with the topic's name."""
+        """Formats as `topic[partition]` for people, with the topic's name."""
         known = event.resolve_name("topic", self.topic) if self.by_id else None
         return f"{known or self.topic}[{self.partition}]"
 
@@ -82,7 +82,7 @@ def on_produce(handle: Handler, *paths: Path, quiet: Mapping[Path, int | QuietTe
 
 
 def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
-    """The entries of all partitions, as far as they could be read."""
+    """Yields the entries of all partitions, as far as they could be read."""
     for topic in structs(values.get(_DATA)):
         name = topic.get("name", topic.get("topicId"))
         for partition in structs(topic.get("partitionData")) if isinstance(name, str) else ():

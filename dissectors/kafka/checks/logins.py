@@ -36,7 +36,7 @@ class UnansweredLogins(Check):
             self.waiting.pop(event.stream)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """The broker closes the connection of a login that it has not answered."""
+        """Reports a login whose connection the broker closes without an answer."""
         mechanism = self.waiting.pop(end.stream)
         if mechanism is not None and not end.by_client:
             sentence = (

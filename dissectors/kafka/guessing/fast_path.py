@@ -111,7 +111,7 @@ def _guess_together(messages: Sequence[bytes]) -> list[Guess | None]:
 
 
 class ColumnScales:
-    """Weighs n messages by pieces: Scales, of which each step is taken for many of them.
+    """Computes the cost of n messages piece by piece, each step for many messages at once. Reference: Scales.
 
     Offsets (int64) are places in all messages together; `rows` are numbers of messages.
     """

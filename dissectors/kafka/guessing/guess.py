@@ -150,7 +150,7 @@ def root() -> Node:
 
 
 def layout(key: int, version: int) -> Pieces:
-    """What an answer has behind its correlation id, header included, by what it means on the wire."""
+    """Returns the pieces of an answer after its correlation id, the rest of the header included."""
     head = (_HEADER_TAGS,) if header_version(key, version, True) else ()
     return (*head, *pieces(_plan(key, version)))
 
@@ -160,7 +160,7 @@ def _plan(key: int, version: int) -> Plan:
 
 
 def candidates(message: bytes) -> list[Candidate]:
-    """The layouts that consume an answer exactly, the likeliest first."""
+    """Returns the layouts that consume an answer exactly, the likeliest first."""
     found: list[Candidate] = []
     descend(root(), Scales(message, count_values(len(message))), 0.0, BODY, found)
     return choose_believed(found, len(message))

@@ -48,7 +48,7 @@ LIST, OPTIONAL, TAGS = "list", "optional", "tags"
 
 
 def pieces(plan: Plan) -> Pieces:
-    """What a plan reads, by what it means."""
+    """Returns the pieces of a plan: the kinds of values in their order on the wire."""
     return _pieces(plan.steps)
 
 
@@ -107,7 +107,7 @@ def _price_of_number(value: int, size: int) -> float:
 
 
 def price_of_fixed(kind: str, value: Any, size: int) -> float:
-    """The price of a value of fixed width: a number, an enum, a time, a UUID."""
+    """Returns the price of a value of fixed width: a number, an enum, a time, a UUID."""
     if kind == "number":
         return _price_of_number(value, size)
     if kind == "error":
@@ -138,7 +138,7 @@ def _price_of_uuid(value: bytes) -> float:
 
 
 def price_of_text(shown: bytes, size: int) -> float:
-    """The price of a text of `size` bytes that begins so."""
+    """Returns the price of a text of `size` bytes that begins so."""
     odd = len(shown.translate(None, PRINTABLE))
     price = CHARACTER * size
     if not odd:
@@ -166,7 +166,7 @@ class Scales:
     left: int
 
     def weigh(self, wanted: Pieces, at: int) -> tuple[float, int]:
-        """The price of what these pieces read from `at` on, and the offset behind it.
+        """Returns the price of what these pieces read from `at` on, and the offset behind it.
 
         Raises Unfit, IndexError or struct.error where the bytes do not fit, or where there is nothing left.
         """

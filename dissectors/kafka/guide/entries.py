@@ -32,7 +32,7 @@ class GuideLayout:
 
 
 def make_layout(name: str, row: Row, version: int | None = None) -> GuideLayout:
-    """The layout that a row of a table describes."""
+    """Returns the layout that a row of a table describes."""
     versions, flexible = Versions.parse(row["versions"]), Versions.parse(row.get("flexible", "none"))
     entries = _entries(row["fields"], versions, versions, flexible, version)
     return GuideLayout(name, version, versions, flexible, entries)
@@ -92,7 +92,7 @@ def format_type(name: str, flexible: bool, nullable: bool) -> str:
 
 
 def format_span(versions: Versions, whole: Versions) -> str:
-    """A range as text: `4`, `0-12`, and `13+` for one that the newest version belongs to."""
+    """Returns a range as text: `4`, `0-12`, and `13+` for one that the newest version belongs to."""
     open_ended = versions.low <= versions.high >= whole.high and whole.low != whole.high
     return f"{versions.low}+" if open_ended else format_versions(versions)
 
@@ -105,7 +105,7 @@ def format_versions(versions: Versions) -> str:
 
 
 def layout_data(layout: GuideLayout) -> dict[str, Any]:
-    """A layout with its versions and fields."""
+    """Returns a layout with its versions and fields."""
     version = {} if layout.version is None else {"version": layout.version}
     return {
         "name": layout.name,

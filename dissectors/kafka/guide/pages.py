@@ -42,7 +42,7 @@ class KafkaGuide(Guide):
         return range(versions.low, versions.high + 1)
 
     def page(self, name: str, version: int | None) -> Page:
-        """The page of a name, in one version or in all."""
+        """Returns the page of a name, in one version or in all."""
         known = name.lower()
         if known in _PAGES:
             if version is not None:

@@ -107,13 +107,13 @@ Pair = tuple[DetectedPayload | None, DetectedPayload | None]
 
 
 def detect(decoder: NestedDecoder | None, data: bytes) -> DetectedPayload | None:
-    """The structure with its values, if it takes all these bytes."""
+    """Returns the structure with its values, if it takes all these bytes."""
     values = None if decoder is None else decoder.values(data)
     return None if decoder is None or values is None else DetectedPayload(decoder, values)
 
 
 def read_leading_number(data: bytes, size: int = 2) -> int:
-    """The number that the bytes begin with; one that is no version and no type where they are too few."""
+    """Returns the number that the bytes begin with; one that is no version and no type where they are too few."""
     return int.from_bytes(data[:size], signed=True) if len(data) >= size else -1
 
 
@@ -121,7 +121,7 @@ def read_leading_number(data: bytes, size: int = 2) -> int:
 def make_structure(
     schema: Schema, version: int, prefix: tuple[Leaf, ...] = (), framed: bool = False, newer: bool = False
 ) -> Structure | None:
-    """A schema in a version, behind the numbers that stand before it.
+    """Returns a schema in a version, behind the numbers that stand before it.
 
     newer: versions a little beyond the schema's are read as its last one.
     """
@@ -134,7 +134,7 @@ def make_structure(
 
 
 def read_framed_kind(data: bytes) -> tuple[int, int] | None:
-    """Type and version of a metadata record, which begins with the uvarints 1, type and version."""
+    """Returns type and version of a metadata record, which begins with the uvarints 1, type and version."""
     if data[:1] != bytes([FRAME_VERSION]):
         return None
     try:

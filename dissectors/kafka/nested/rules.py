@@ -33,7 +33,7 @@ class Access(Protocol[S]):
         """Returns a plain value of a member; None if there is none or it is decoded further."""
 
     def list_structs(self, struct: S, name: str) -> Sequence[S]:
-        """The structs of an array, or the only one; none where it is null or missing."""
+        """Returns the structs of an array, or the only one; none where it is null or missing."""
 
     def attach_structure(self, struct: S, name: str, fit: DetectedPayload, hints: Hints) -> None:
         """Unfolds the bytes `name`, and what is in them."""

@@ -149,7 +149,7 @@ def detect_json_object(name: str, data: bytes) -> DetectedPayload | None:
 
 
 def detect_unversioned(name: str, data: bytes) -> DetectedPayload | None:
-    """The newest layout that takes all bytes."""
+    """Returns the newest layout that takes all bytes."""
     schema = group_schema(name)
     for version in range(schema.versions.high, schema.versions.low - 1, -1):
         found = detect(make_structure(schema, version), data)

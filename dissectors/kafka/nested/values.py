@@ -111,7 +111,7 @@ def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode
 
 
 def may_tell(entries: list[dict[str, Any]]) -> bool:
-    """Whether there is a first key that begins as all types of coordinators' keys do, or an older message."""
+    """Returns whether there is a first key that begins as all types of coordinators' keys do, or an older message."""
     for entry in entries:
         if entry.get("magic", 2) < 2:
             return True

@@ -43,7 +43,7 @@ _COMPRESSED, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 7, 8, 0x10, 0x20
 
 
 def template_records(builder: TemplateBuilder, extent: Extent) -> Any:
-    """The entries of a records field. Raises NotTemplatable, or what record_values raises."""
+    """Returns the entries of a records field. Raises NotTemplatable, or what record_values raises."""
     if extent.begin == extent.end:
         return []
     places = _places(builder.data, extent)
@@ -73,7 +73,10 @@ def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
 
 
 def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
-    """The entries of many records fields; None for one that is broken, or where all take too much. Read together."""
+    """Returns the entries of many records fields; None for one that is broken, or where all take too much.
+
+    Read together.
+    """
     shared = Budget()
     found = (_entries(content, shared) for content in contents)
     return [entries for some in _split_into_runs(found, _size) for entries in _fill_entries(some)]
@@ -108,7 +111,7 @@ def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
 
 
 def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
-    """The records of many batches; None for those that are broken. heads: count, base offset, first time."""
+    """Returns the records of many batches; None for those that are broken. heads: count, base offset, first time."""
     batches = (
         Batch(content, 0, len(content), Head(count, base, time, None))
         for content, (count, base, time) in zip(contents, heads, strict=True)

@@ -60,7 +60,7 @@ def codec_name(attributes: int, magic: int) -> str:
 
 
 def record_values(data: bytes, budget: Budget) -> list[dict[str, Any]]:
-    """The entries of a records field. Raises one of emit.FAILURES where they are broken in any way.
+    """Returns the entries of a records field. Raises one of emit.FAILURES where they are broken in any way.
 
     Where the budget says so, the records of batches are left for `fill`.
     """

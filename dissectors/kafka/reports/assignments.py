@@ -34,7 +34,7 @@ _TASKS = ("activeTasks", "standbyTasks", "warmupTasks")
 
 
 def read_assignment(value: object) -> frozenset[Partition]:
-    """The partitions that a classic member gets, by the bytes of its assignment."""
+    """Returns the partitions that a classic member gets, by the bytes of its assignment."""
     content = read_embedded(value)
     found = [
         *_list_partitions(content.get("assignedPartitions"), "topic", "partitions"),
@@ -63,7 +63,7 @@ def read_heartbeat_assignment(event: MessageEvent) -> frozenset[Partition] | Non
 
 
 def read_topic_partitions(event: MessageEvent, value: object) -> frozenset[Partition]:
-    """The partitions of an array of topics, which may have ids for names."""
+    """Returns the partitions of an array of topics, which may have ids for names."""
     found = [
         (name, number)
         for topic in structs(value)
@@ -74,14 +74,14 @@ def read_topic_partitions(event: MessageEvent, value: object) -> frozenset[Parti
 
 
 def list_subscribed_topics(protocols: object) -> frozenset[str]:
-    """The topics that a classic member subscribes to, by the metadata of its protocols."""
+    """Returns the topics that a classic member subscribes to, by the metadata of its protocols."""
     return frozenset(
         topic for each in structs(protocols) for topic in list_texts(read_embedded(each.get("metadata")).get("topics"))
     )
 
 
 class AssignmentChange(NamedTuple):
-    """What differs between two assignments: what members gain and lose, moved partitions, and needless moves.
+    """The difference between two assignments: what members gain and lose, moved partitions, and needless moves.
 
     A partition has moved if its last owner is still a member, and it has another owner now. Moves are needless as far
     as owners lose more partitions to other members than the new numbers of partitions ask for.
@@ -113,7 +113,7 @@ def compare_assignments(owners: Mapping[Partition, str], before: Assignment, aft
 
 
 def format_partitions(partitions: Iterable[Partition]) -> str:
-    """`orders[0-3, 7], returns[0]`: runs of numbers by topic; what is too much is counted."""
+    """Formats as `orders[0-3, 7], returns[0]`: runs of numbers by topic; what is too much is counted."""
     topics: defaultdict[str, list[int]] = defaultdict(list)
     for topic, number in sorted(partitions):
         topics[topic].append(number)

@@ -122,7 +122,7 @@ class BrokerReport(Report[BrokerRow]):
         self.find_server(event).requests += 1
 
     def receive_requests(self, merged: MergedMessages) -> None:
-        """The same of many requests."""
+        """Handles many requests at once."""
         row = self.find_server(merged.first)
         row.hear_all(merged)
         row.requests += merged.count
@@ -138,7 +138,7 @@ class BrokerReport(Report[BrokerRow]):
             row.measure([event.elapsed])
 
     def receive_answers(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         row = self.find_server(merged.first)
         row.hear_all(merged)
         row.throttled_ns += sum(merged.sum_numbers(_THROTTLE)) * 1_000_000
@@ -171,7 +171,7 @@ class BrokerReport(Report[BrokerRow]):
     # ---- the quorum of controllers, and brokers that speak to it
 
     def receive_vote(self, event: MessageEvent) -> None:
-        """Vote: a candidate asks for votes."""
+        """Counts a Vote request: a candidate asks for votes."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 candidate = number(each, "candidateId", number(each, "replicaId", -1))
@@ -183,7 +183,7 @@ class BrokerReport(Report[BrokerRow]):
                     row.note("asks for votes", event)
 
     def receive_leader(self, event: MessageEvent) -> None:
-        """BeginQuorumEpoch: a leader makes itself known."""
+        """Notes a BeginQuorumEpoch: a new leader announces itself."""
         for topic in structs(event.values.get("topics")):
             for each in structs(topic.get("partitions")):
                 row = self.find_broker(event, number(each, "leaderId", -1))
@@ -215,7 +215,7 @@ class BrokerReport(Report[BrokerRow]):
             row.note("fenced", event)
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: of a consumer, or of a follower."""
+        """Notes a Fetch of a consumer or of a follower."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         follower = self.find_broker(event, replica)
@@ -242,7 +242,7 @@ class BrokerReport(Report[BrokerRow]):
         self.measure_lag(follower, offsets, event, [[end] for end in ends])
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         pending = self.take_requests(merged)
         if pending is None:
             self.receive_answers(merged)

@@ -185,7 +185,7 @@ def _settle_members(
 
 
 def ask_to_sync(report: RebalanceReport, event: MessageEvent) -> None:
-    """SyncGroup: that of the leader has the assignment of all."""
+    """Notes a SyncGroup request; the one of the leader has the assignment of all members."""
     call = _make_call(report, event)
     row = None if call is None else call.group.row
     if call is None or row is None or row.is_over:
@@ -223,7 +223,7 @@ def answer_sync(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 
 def beat(report: RebalanceReport, event: MessageEvent) -> None:
-    """Heartbeat, or OffsetCommit of a member."""
+    """Notes a Heartbeat or an OffsetCommit of a member."""
     _make_call(report, event)
 
 
@@ -262,7 +262,7 @@ def _drop_member(state: GroupState, call: _Call, error: str) -> None:
 
 
 def leave(report: RebalanceReport, event: MessageEvent) -> None:
-    """LeaveGroup: of the member itself, or of several by an administrator."""
+    """Notes a LeaveGroup: of the member itself, or of several members by an administrator."""
     name = text(event.values, "groupId")
     if name is None:
         return

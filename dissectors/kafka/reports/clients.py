@@ -61,7 +61,7 @@ class ClientRow(OpenRow):
             self.used[api] = VersionRange(min(before.least, version), max(before.most, version))
 
     def format_apis(self) -> Iterator[str]:
-        """`Fetch 12-17`, the APIs by name."""
+        """Formats as `Fetch 12-17`, the APIs by name."""
         for api, versions in sorted(self.used.items()):
             yield f"{api} {versions}"
 
@@ -128,7 +128,7 @@ class ClientReport(Report[ClientRow]):
         self.meet(event)
 
     def receive_requests(self, merged: MergedMessages) -> None:
-        """The same of many requests of one API and version."""
+        """Handles many requests at once of one API and version."""
         event = merged.first
         row = self.known.get((event.stream, event.client_name, event.context.code, event.context.version))
         if event.operation is None:
@@ -227,7 +227,7 @@ class UpgradeReport(ClientReport):
 
     @classmethod
     def choose(cls, value: str) -> ReportType:
-        """The report for a release. Raises UnknownChoice for one that is not in the table."""
+        """Returns the report for a release. Raises UnknownChoice for one that is not in the table."""
         if value not in list_releases():
             raise UnknownChoice(f"Release {value} is unknown. Releases are {', '.join(list_releases())}.")
         return type(cls.__name__, (cls,), {"release": value})

@@ -39,13 +39,13 @@ def subscribe_to(
 
 
 def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None:
-    """The name of an error; None for no error, and where the field is missing."""
+    """Returns the name of an error; None for no error, and where the field is missing."""
     code = number(values, name)
     return error_name(code) if code else None
 
 
 def list_errors(value: object) -> Iterator[str]:
-    """The names of all errors in an answer, at whatever depth."""
+    """Lists the names of all errors in an answer, at every depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in ("errorCode", "partitionErrorCode"):
@@ -66,12 +66,12 @@ def read_embedded(value: object) -> Mapping[str, Any]:
 
 
 def list_texts(value: object) -> list[str]:
-    """The texts of an array; none of what is none."""
+    """Returns the texts of an array; an empty list for a value that is not an array."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def list_numbers(value: object) -> list[int]:
-    """The integers of an array; none of what is none."""
+    """Returns the integers of an array; none of what is none."""
     return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
 
 
@@ -116,7 +116,7 @@ def _list_partitions(event: MessageEvent, topics: str, partitions: str, index: s
 
 @_read_once
 def list_batches(event: MessageEvent) -> Listed:
-    """The headers of the batches of a Produce request."""
+    """Returns the headers of the batches of a Produce request."""
     found: Listed = []
     for name, index, partition in _list_partitions(event, "topicData", "partitionData", "index"):
         found += [(name, index, batch) for batch in structs(partition.get("records")) if "count" in batch]
@@ -125,13 +125,13 @@ def list_batches(event: MessageEvent) -> Listed:
 
 @_read_once
 def list_produced(event: MessageEvent) -> Listed:
-    """The partitions of an answer to Produce."""
+    """Returns the partitions of an answer to Produce."""
     return _list_partitions(event, "responses", "partitionResponses", "index")
 
 
 @_read_once
 def list_fetched(event: MessageEvent) -> Listed:
-    """The partitions of an answer to Fetch."""
+    """Returns the partitions of an answer to Fetch."""
     return _list_partitions(event, "responses", "partitions", "partitionIndex")
 
 

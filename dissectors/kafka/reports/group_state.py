@@ -154,7 +154,7 @@ class GroupState:
         return f"{name} ({id[-6:]})" if alike and id and name != id else name
 
     def list_silent(self, time: int) -> list[GroupMember]:
-        """Members that were not heard for longer than their session timeout."""
+        """Lists the members that have sent nothing for longer than their session timeout."""
         return [
             each for each in self.members.values() if each.timeout is not None and time - each.last_seen > each.timeout
         ]

@@ -54,7 +54,7 @@ class GroupReport(RebalanceReport):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what joins, leaves and syncs, and errors; a heartbeat without news is of no row."""
+        """Returns whether a message can be in a row: joins, leaves, syncs and errors, but no heartbeat without news."""
         return operation not in ("Heartbeat", "OffsetCommit") or bool(values.get("errorCode"))
 
     @classmethod

@@ -78,7 +78,7 @@ def _leave(report: RebalanceReport, state: GroupState, id: str, epoch: int, even
 
 
 def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> None:
-    """The member's epoch, and perhaps an assignment."""
+    """Notes the member's epoch, and its assignment if the answer has one."""
     state, values, error = call.group, event.values, read_error(event.values)
     if error is not None:
         if state.row is not None:

@@ -116,7 +116,7 @@ class MemberReport(Report[MemberRow]):
         return row
 
     def receive_request(self, event: MessageEvent) -> None:
-        """JoinGroup, SyncGroup, Heartbeat, OffsetCommit, and the heartbeats of later groups."""
+        """Notes a JoinGroup, SyncGroup, Heartbeat, OffsetCommit or ConsumerGroupHeartbeat of a member."""
         values = event.values
         group, id = text(values, "groupId"), text(values, "memberId")
         if group is None:
@@ -197,7 +197,7 @@ class MemberReport(Report[MemberRow]):
     def answer_commit(
         self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
     ) -> None:
-        """Offsets were committed, or some refused."""
+        """Notes that offsets were committed, or that some were refused."""
         group, id, _, _ = pending
         topics = structs(event.values.get("topics"))
         errors = (read_error(each) for topic in topics for each in structs(topic.get("partitions")))
@@ -216,7 +216,7 @@ class MemberReport(Report[MemberRow]):
             row.note("error", event)
 
     def leave(self, event: MessageEvent) -> None:
-        """LeaveGroup, of the member itself or of several."""
+        """Notes a LeaveGroup, of the member itself or of several members."""
         group = text(event.values, "groupId")
         for each in structs(event.values.get("members")) or [event.values]:
             id, instance = text(each, "memberId"), text(each, "groupInstanceId")

@@ -72,7 +72,7 @@ class PartitionRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def lead(self, event: MessageEvent, leader: int, epoch: int) -> None:
-        """Notes the leader that metadata, or an answer, tells."""
+        """Notes the leader from Metadata or from another answer."""
         if epoch >= 0 and self.epoch is not None and epoch < self.epoch:
             return
         if leader != self.leader or (epoch >= 0 and epoch != self.epoch):
@@ -107,7 +107,7 @@ class PartitionReport(Report[PartitionRow]):
     key = ("topic", "partition")
 
     def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:
-        """The row of a partition; None where the topic is unknown."""
+        """Returns the row of a partition; None where the topic is unknown."""
         if not topic or partition < 0:
             return None
         key = topic, partition
@@ -119,7 +119,7 @@ class PartitionReport(Report[PartitionRow]):
         return row
 
     def receive_metadata(self, event: MessageEvent) -> None:
-        """Notes the leaders and replicas that metadata tells."""
+        """Notes the leaders and replicas in a Metadata answer."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic) or ""
             for each in structs(topic.get("partitions")):
@@ -152,7 +152,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.produced_bytes += number(batch, "length")
 
     def receive_produces(self, merged: MergedMessages) -> None:
-        """The same of many requests that write alike."""
+        """Handles many requests at once that write alike."""
         event = merged.first
         counts, sizes = merged.sum_numbers(_PRODUCED[0]), merged.sum_numbers(_PRODUCED[1])
         for (topic, partition, _), records, size in zip(list_batches(event), counts, sizes, strict=True):
@@ -170,7 +170,7 @@ class PartitionReport(Report[PartitionRow]):
             self.serve(event, topic, partition, each)
 
     def receive_served(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         for topic, partition, each in list_produced(merged.first):
             row = self.serve(merged.first, topic, partition, each)
             if row is not None:
@@ -182,7 +182,7 @@ class PartitionReport(Report[PartitionRow]):
         self.await_answer(event, replica < 0)
 
     def receive_fetches(self, merged: MergedMessages) -> None:
-        """The same of many requests of consumers, or of a follower."""
+        """Handles many requests at once of consumers, or of a follower."""
         values = merged.first.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         self.await_answers(merged, replica < 0)
@@ -201,7 +201,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.fetched_bytes += number(batch, "length")
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers with as many batches each, and without an error."""
+        """Handles many answers at once with as many batches each, and without an error."""
         is_consumer, event = self.take_requests(merged), merged.first
         counts, sizes = iter(merged.sum_numbers(_FETCHED[0])), iter(merged.sum_numbers(_FETCHED[1]))
         for topic, partition, each in list_fetched(event):
@@ -250,7 +250,7 @@ class PartitionReport(Report[PartitionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has a refusal; nothing else in it tells that a row mentions it."""
+        """Returns whether a message has a refusal: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod

@@ -245,7 +245,7 @@ class ProducerReport(Report[ProducerRow]):
         """What merged messages hold of these, until settle() takes it in the order of rows."""
 
     def receive_produce(self, event: MessageEvent) -> None:
-        """The batches of a Produce request."""
+        """Handles the batches of a Produce request."""
         batches = list_batches(event)
         producer = _find_producer_id(batches)
         row = self.find_producer(event, producer)
@@ -270,7 +270,7 @@ class ProducerReport(Report[ProducerRow]):
         self.await_answer(event, _SentBatches(row, {event.row: keys}))
 
     def receive_produces(self, merged: MergedMessages) -> None:
-        """The same of many requests."""
+        """Handles many requests at once."""
         event = merged.first
         batches = list_batches(event)
         producer = _find_producer_id(batches)
@@ -332,7 +332,7 @@ class ProducerReport(Report[ProducerRow]):
         self.sent[key] = _NO_ANSWER
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """The answer, partition by partition."""
+        """Handles the answer, partition by partition."""
         pending = self.take_request(event)
         if pending is None:
             return
@@ -355,7 +355,7 @@ class ProducerReport(Report[ProducerRow]):
                     self.sent[key] = error
 
     def receive_answers(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         pending = self.take_requests(merged)
         if pending is None:
             return
@@ -391,7 +391,7 @@ class ProducerReport(Report[ProducerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message has an error; nothing else in a message tells that a row mentions it."""
+        """Returns whether a message has an error: no other message can be in a row without being added to it."""
         return any(list_errors(values))
 
     @classmethod

@@ -207,7 +207,7 @@ class ProgressReport(Report[ProgressRow]):
     # ---- fetching
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Fetch: the positions that it names; a follower's is none of a consumer."""
+        """Notes the positions in a Fetch of a consumer; Fetches of followers are ignored."""
         values = event.values
         replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
         if replica >= 0:
@@ -223,7 +223,7 @@ class ProgressReport(Report[ProgressRow]):
                     row.ask(offset)
 
     def receive_fetches(self, merged: MergedMessages) -> None:
-        """The same of many requests of consumers for the same partitions."""
+        """Handles many requests at once of consumers for the same partitions."""
         event = merged.first
         reader = self.find_reader(event)
         self.await_answers(merged, reader)
@@ -239,7 +239,7 @@ class ProgressReport(Report[ProgressRow]):
                     self.add_news(row, zip(rows, sought, strict=True))
 
     def receive_fetched(self, event: MessageEvent) -> None:
-        """The answer to a consumer's Fetch."""
+        """Handles the answer to a consumer's Fetch."""
         reader = self.take_request(event)
         if reader is None:
             return
@@ -256,7 +256,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.note("error", event)
 
     def receive_all_fetched(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error, with as many batches each."""
+        """Handles many answers at once without an error, with as many batches each."""
         reader = self.take_requests(merged)
         if reader is None:
             return
@@ -291,7 +291,10 @@ class ProgressReport(Report[ProgressRow]):
         reader: Reader,
         last: int | None = None,
     ) -> ProgressRow | None:
-        """The row of a group, or of a client without one, and a partition. last: the last row of merged messages."""
+        """Returns the row of a group, or of a client without one, and a partition.
+
+        last: the last row of merged messages.
+        """
         if not topic:
             return None
         key = group, topic, partition, reader if group is None else None
@@ -309,7 +312,7 @@ class ProgressReport(Report[ProgressRow]):
     # ---- committing
 
     def receive_commit(self, event: MessageEvent) -> None:
-        """OffsetCommit, and TxnOffsetCommit, whose offsets count when the transaction does."""
+        """Notes an OffsetCommit, or a TxnOffsetCommit, whose offsets count when the transaction is committed."""
         group = text(event.values, "groupId")
         if group is None:
             return
@@ -324,7 +327,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.commit(event, offset)
 
     def receive_committed(self, event: MessageEvent) -> None:
-        """The answer: what was refused."""
+        """Handles the answer: what was refused."""
         group = self.take_request(event)
         for name, each in self.list_partitions(event) if isinstance(group, str) else ():
             error = read_error(each)
@@ -346,7 +349,7 @@ class ProgressReport(Report[ProgressRow]):
                         row.committed = offset if row.committed is None else row.committed
 
     def list_partitions(self, event: MessageEvent) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """Topic and partition of a commit or its answer."""
+        """Returns topic and partition of a commit or its answer."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic)
             for each in structs(topic.get("partitions")):

@@ -143,7 +143,7 @@ class TransactionReport(Report[TransactionRow]):
     # ---- what begins a transaction, or adds to it
 
     def init(self, event: MessageEvent) -> None:
-        """InitProducerId: the id of a producer, or its next epoch."""
+        """Notes an InitProducerId request: it gets the id of a producer, or its next epoch."""
         id = text(event.values, "transactionalId")
         if id is not None:
             self.timeouts[id] = number(event.values, "transactionTimeoutMs") * _MS
@@ -172,7 +172,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, row)
 
     def add_offsets(self, event: MessageEvent) -> None:
-        """AddOffsetsToTxn and TxnOffsetCommit: offsets of a group."""
+        """Notes an AddOffsetsToTxn or a TxnOffsetCommit: offsets of a group."""
         values = event.values
         row = self.find_transaction(
             event,
@@ -186,7 +186,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, row)
 
     def receive_produce(self, event: MessageEvent) -> None:
-        """The batches of a transactional producer."""
+        """Handles the batches of a transactional producer."""
         id = text(event.values, "transactionalId")
         for topic, partition, batch in list_batches(event) if id is not None else ():
             producer, epoch = number(batch, "producerId", -1), number(batch, "producerEpoch", -1)
@@ -214,7 +214,7 @@ class TransactionReport(Report[TransactionRow]):
             row.end(FENCED, event)
 
     def receive_answers(self, merged: MergedMessages) -> None:
-        """The same of many answers without an error."""
+        """Handles many answers at once without an error."""
         row = self.take_requests(merged)
         if isinstance(row, TransactionRow):
             row.hear_all(merged)
@@ -233,7 +233,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, (row, values.get("committed") is True))
 
     def answer_end(self, event: MessageEvent) -> None:
-        """Notes the outcome that the answer to EndTxn tells."""
+        """Notes the outcome in the answer to EndTxn."""
         pending = self.take_request(event)
         if pending is None:
             return

@@ -60,7 +60,7 @@ _ACCEPTED: KnownMembers = {"version": None, "request-id": None}
 
 
 def client_bearer(data: bytes) -> Token | None:
-    """`n,a=user,^Aauth=Bearer TOKEN^A^A`, or the single 0x01 behind a refusal."""
+    """Formats as `n,a=user,^Aauth=Bearer TOKEN^A^A`, or the single 0x01 behind a refusal."""
     if data == b"\x01":
         return Token(BEARER, ("refusal acknowledged",), (mark("acknowledged", data, 0, 1),))
     header = gs2_header(data)
@@ -206,7 +206,7 @@ def object_parts(data: bytes, known: KnownMembers) -> tuple[ValuePart, ...] | No
 
 
 def values_of(parts: tuple[ValuePart, ...]) -> Mapping[str, object]:
-    """The values that everybody may see, by name."""
+    """Returns the values that everybody may see, by name."""
     return {part.spec.name: part.value for part in parts if not part.spec.secret}
 
 

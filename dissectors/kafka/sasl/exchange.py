@@ -41,7 +41,7 @@ class Sasl:
         return {SASL_AGAIN: "yes"} if self.again else None
 
     def refuse(self) -> None:
-        """The handshake's answer is an error."""
+        """Notes that the answer to the handshake is an error."""
         self.mechanism = None
 
     def send(self) -> Mapping[str, str]:

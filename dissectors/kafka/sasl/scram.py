@@ -45,7 +45,7 @@ class _Attribute(NamedTuple):
 
 
 def gs2_header(data: bytes) -> tuple[ValuePart, ValuePart, int] | None:
-    """The binding flag, the authorization identity, and the offset of the comma that ends the header."""
+    """Returns the binding flag, the authorization identity, and the offset of the comma that ends the header."""
     found = _GS2.match(data)
     if found is None:
         return None

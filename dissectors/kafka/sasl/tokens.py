@@ -27,7 +27,7 @@ PLAIN = "PLAIN"
 
 
 def plain_token(data: bytes) -> Token | None:
-    """The client's only token; None for what has not two NULs."""
+    """Returns the client's only token; None for what has not two NULs."""
     pieces = data.split(b"\0")
     if len(pieces) != 3:
         return None
@@ -43,7 +43,7 @@ def plain_token(data: bytes) -> Token | None:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether bytes of which nothing is known look like one: both names are words."""
+    """Returns whether unknown bytes look like a PLAIN token: both names are words."""
     names = data.split(b"\0")[:2]
     if data.count(b"\0") != 2 or not names[1]:
         return False

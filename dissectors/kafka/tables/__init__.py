@@ -15,7 +15,7 @@ from typing import Any
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
-    """The content of `name`.json. The names are this folder's own, so the cache is bounded."""
+    """Returns the content of `name`.json. The names are this folder's own, so the cache is bounded."""
     with open(join(dirname(__file__), f"{name}.json"), encoding="utf-8") as rows:
         content: dict[str, Any] = json.load(rows)
     return content

@@ -46,7 +46,7 @@ class ProtocolVersions(PulsarCheck):
         self.agreements: BoundedTable[int, _VersionAgreement] = BoundedTable()
 
     def receive_connect(self, event: MessageEvent) -> None:
-        """CONNECT: what the client says of itself."""
+        """Notes the protocol version and the feature flags that a client sends in CONNECT."""
         offered = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
         self.receive_command(event)
         self.await_answer(event, offered)

@@ -72,7 +72,7 @@ class CreationLoops(PulsarCheck):
         self.owners: BoundedTable[_ExclusiveThing, _ThingOwners] = BoundedTable(make=_ThingOwners)
 
     def receive_seek(self, event: MessageEvent) -> None:
-        """SEEK: by it the broker closes the consumer, so that it asks again."""
+        """Notes a SEEK: the broker closes the consumer because of it, so the consumer is created again."""
         self.consumers.pop((event.stream, number(event.values, "consumer_id")))
 
     def receive_producer(self, event: MessageEvent) -> None:

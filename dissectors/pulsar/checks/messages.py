@@ -75,7 +75,7 @@ class MessageRedelivery(PulsarCheck):
         self.consumers[event.stream, number(event.values, "consumer_id")] = event.server, topic, subscription
 
     def find_subscription(self, event: MessageEvent) -> _SubscriptionKey:
-        """The subscription of a consumer."""
+        """Returns the subscription of a consumer."""
         consumer = number(event.values, "consumer_id")
         found = self.consumers.get((event.stream, consumer))
         return found or (event.server, "", f"of consumer {consumer} on {event.client}")
@@ -171,7 +171,7 @@ class SendReceipts(PulsarCheck):
         self.producers[key] = _SendingProducer(name_producer(key[1], read_text(event.values, "topic")), event.losses)
 
     def find_producer(self, event: MessageEvent) -> _SendingProducer:
-        """Whose a message is; what waits is forgotten where bytes are missing."""
+        """Returns whose a message is; what waits is forgotten where bytes are missing."""
         key = event.stream, number(event.values, "producer_id")
         known = self.producers.get(key)
         if known is None:
@@ -197,7 +197,7 @@ class SendReceipts(PulsarCheck):
             self.find("back" if back else "duplicate", who=known.name, sequence=sequence, before=before)
 
     def receive_close(self, event: MessageEvent) -> None:
-        """CLOSE_PRODUCER: the broker closes one over its SENDs, perhaps."""
+        """Notes a CLOSE_PRODUCER of the broker, which may close it while SENDs wait for receipts."""
         known = self.find_producer(event)
         if event.context.role is Role.PUSH:
             if known.pending:

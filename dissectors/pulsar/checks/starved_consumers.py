@@ -66,7 +66,7 @@ class StarvedConsumers(PulsarCheck):
         self.topics[event.stream, number(event.values, "producer_id")] = read_text(event.values, "topic") or ""
 
     def receive_send(self, event: MessageEvent) -> None:
-        """SEND: who has no permits misses it."""
+        """Notes a SEND to the topic of a consumer: a consumer without permits does not get it."""
         topic = self.topics.get((event.stream, number(event.values, "producer_id")))
         for known in islice(self.empty.get(topic or "", {}).values(), MOST_FED):
             known.missed.append((event.time, max(number(event.values, "num_messages", 1), 1)))
@@ -82,7 +82,7 @@ class StarvedConsumers(PulsarCheck):
         )
 
     def find_consumer(self, event: MessageEvent) -> _StarvingConsumer | None:
-        """Whose a message is; what it asked for may be among bytes that are missing."""
+        """Returns whose a message is; what it asked for may be among bytes that are missing."""
         known = self.consumers.get((event.stream, number(event.values, "consumer_id")))
         if known is not None and known.losses != event.losses:
             self.forget(known)
@@ -149,7 +149,7 @@ class StarvedConsumers(PulsarCheck):
         self.find(sentence, who=known.name, took=time - since, missed=counted)
 
     def has_others(self, known: _StarvingConsumer) -> bool:
-        """Whether another consumer of its subscription can be sent something."""
+        """Returns whether another consumer of its subscription can be sent something."""
         return any(
             each is not known
             and (each.topic, each.subscription) == (known.topic, known.subscription)

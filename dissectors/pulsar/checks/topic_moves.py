@@ -106,7 +106,7 @@ class TopicMoves(PulsarCheck):
             self.closed[member.key] = _ClosedMember(member, event.time, event.server, event.stream)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Finds what clients had not got again when the connection ended on which it was closed."""
+        """Reports topics that clients had not opened again when the connection ended on which they were closed."""
         self.report_missing(end, "the connection ended")
 
     def leave_open(self, end: ConnectionEnd) -> None:

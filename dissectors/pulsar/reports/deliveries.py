@@ -175,7 +175,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.close_unwritten(sent, event, UNRECEIPTED)
 
     def receive_receipt(self, event: MessageEvent) -> None:
-        """Gives a sent message the id that SEND_RECEIPT tells."""
+        """Gives a sent message the id in its SEND_RECEIPT."""
         sent, place = self.take_request(event), read_place(event.values.get("message_id"))
         key = event.stream, number(event.values, "producer_id", -1)
         by = sent.by if sent else self.producers.get(key) or _NOBODY
@@ -281,13 +281,13 @@ class DeliveryReport(Report[MessageDelivery]):
                     found.acked, found.ack = event.time, event.row
 
     def find_reader(self, event: MessageEvent) -> tuple[SubscriptionKey, _NamedMember]:
-        """Whom a message is for, or from."""
+        """Returns whom a message is for, or from."""
         key = event.stream, number(event.values, "consumer_id", -1)
         by = self.consumers.get(key)
         return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)
 
     def is_echo(self, found: MessageDelivery, event: MessageEvent, again: int) -> bool:
-        """Whether a message that came before comes now on the other side of a proxy."""
+        """Returns whether a message that came before comes now on the other side of a proxy."""
         same = found.number == number(event.values, "consumer_id", -1) and again == found.counted
         if found.stream == event.stream or not same:
             return False
@@ -313,7 +313,7 @@ class DeliveryReport(Report[MessageDelivery]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Returns whether a message carries a message, or tells what became of one; rows mention no others."""
+        """Returns whether a command carries a message or reports its fate; no other command is in a row."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
 
     @classmethod

@@ -21,7 +21,7 @@ Place = tuple[int, int]
 
 @cache
 def command_codes() -> Mapping[str, int]:
-    """The types of commands by name."""
+    """Returns the types of commands by name."""
     return {command.name: code for code, command in commands().items()}
 
 

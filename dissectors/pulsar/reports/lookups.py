@@ -100,7 +100,7 @@ class TopicLookup(OpenRow):
         self.note(step, event)
 
     def answer(self, event: MessageEvent) -> None:
-        """The answer to its latest request."""
+        """Handles the answer to its latest request."""
         if self.since is not None and event.time - self.since > self.longest:
             self.longest, self.slowest = event.time - self.since, self.step
         self.since = None

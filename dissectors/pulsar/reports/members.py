@@ -45,7 +45,7 @@ class ConnectionMember(OpenRow):
     moved_to: str | None = None
 
     def begin(self, event: MessageEvent) -> None:
-        """The answer came by which it may begin."""
+        """Notes the answer with which the member may begin."""
         self.note("made", event)
         if self.made is None:
             self.made, self.made_after_ns = event.time, max(event.time - self.first, 0)
@@ -99,7 +99,7 @@ class MemberReport(Report[_Member]):
         return made  # type: ignore[no-any-return]
 
     def find_member(self, event: MessageEvent) -> _Member | None:
-        """The one whose number a message has; None where it has none."""
+        """Returns the one whose number a message has; None where it has none."""
         values, name = event.values, f"{self.noun}_id"
         return self.find((event.stream, values[name]), event) if isinstance(values.get(name), int) else None
 
@@ -139,7 +139,7 @@ class MemberReport(Report[_Member]):
             found.note("migrated", event)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """With a connection end all that were on it."""
+        """Ends the producers and consumers of a connection that ends."""
         for key, member in self.rows.items_on(end.stream):
             member.last = max(member.last, end.time)
             member.end(LOST, end.time, CLIENT if end.by_client else BROKER)

@@ -66,7 +66,7 @@ class TrackedMessage(OpenRow):
 
     @property
     def id(self) -> str | None:
-        """Its id as Pulsar prints it; None where it has none."""
+        """The message id as Pulsar prints it; None while it is unknown."""
         if self.place is None:
             return None
         return ":".join(map(str, (*self.place, *([self.partition] if self.partition != NO_PARTITION else []))))

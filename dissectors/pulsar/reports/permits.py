@@ -49,7 +49,7 @@ class ConsumerPermits:
             self.now = 0
 
     def grant(self, permits: int, time: int) -> None:
-        """FLOW: as many more. A broker refuses a FLOW of none."""
+        """Adds the permits of a FLOW. A broker refuses a FLOW without permits."""
         if permits <= 0:
             return
         self.granted += permits
@@ -71,7 +71,7 @@ class ConsumerPermits:
             self.empty = time
 
     def forget(self) -> None:
-        """Bytes are missing that may have been FLOWs and MESSAGEs: nobody knows the number any more."""
+        """Forgets the number of permits, because lost bytes may have been FLOWs or MESSAGEs."""
         self.known, self.now, self.least, self.empty = False, None, None, None
 
     def end_starving(self, time: int) -> None:
@@ -84,7 +84,7 @@ class ConsumerPermits:
 
 
 def read_ack_set(ack_set: object) -> int | None:
-    """An ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
+    """Returns an ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
 
     Facts (MessageIdData, BatchMessageAcker). Words are int64 and the first holds the lowest bits.
     """

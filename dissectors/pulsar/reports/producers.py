@@ -34,7 +34,7 @@ _FENCED = "ProducerFenced"
 
 @make_slotted(frozen=False, eq=False)
 class ProducerRow(ConnectionMember):
-    """chunked: the sequence id of the chunks that came last."""
+    """A producer on a connection. chunked: the sequence id of the latest chunks."""
 
     topic: str | None = column("text", "nothing where it was made before the capture")
     producer: str | None = column("text", "its name, as PRODUCER_SUCCESS tells, or as the client asked for")
@@ -128,7 +128,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             self.sent[event.row] = found, event.time
 
     def receive_receipt(self, event: MessageEvent) -> None:
-        """The answer to a SEND."""
+        """Handles the answer to a SEND."""
         if not isinstance(event.values.get("producer_id"), int):
             return
         sent = self.sent.pop(event.partner)

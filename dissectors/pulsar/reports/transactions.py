@@ -102,7 +102,7 @@ class TransactionRow(OpenRow):
     most_rows = 32
 
     def fail(self, event: MessageEvent) -> bool:
-        """Whether an answer reports an error; the first one is kept."""
+        """Returns whether an answer reports an error; the first one is kept."""
         error = read_text(event.values, "error")
         self.error = self.error or error
         return error is not None
@@ -277,7 +277,7 @@ def _subtract_times(first: int | None, then: int | None) -> int | None:
 
 
 def read_transaction(values: Mapping[str, Any]) -> _Id | None:
-    """The transaction that a message is part of; a half that is 0 may be left out."""
+    """Returns the transaction that a message is part of; a half that is 0 may be left out."""
     if not any(half in values for half in _HALVES):
         return None
     return number(values, _HALVES[0]), number(values, _HALVES[1])

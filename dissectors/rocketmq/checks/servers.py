@@ -60,7 +60,7 @@ class BusyBrokers(RocketmqCheck):
         self.windows: WindowTable[str, _AnswerWindow] = WindowTable(_AnswerWindow, WINDOW)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Nothing is wanted of a request but that its answer comes."""
+        """Notes a request, so that its answer is counted."""
         self.await_answer(event, True)
 
     def receive_answer(self, _: object, event: MessageEvent) -> None:
@@ -106,7 +106,7 @@ class MasterChanges(RocketmqCheck):
         self.await_answer(event, text(read_header(event.values), "brokerName") or "")
 
     def receive_leader(self, _: str, event: MessageEvent) -> None:
-        """The leader of the controllers."""
+        """Notes the leader of the controllers."""
         header = read_header(event.values)
         group, address = text(header, "group") or "", text(header, "controllerLeaderAddress")
         if event.error is not None or address is None:
@@ -117,7 +117,7 @@ class MasterChanges(RocketmqCheck):
         self.leaders[group] = address
 
     def receive_master(self, broker: str, event: MessageEvent) -> None:
-        """The master of a broker."""
+        """Notes the master of a broker."""
         header = read_header(event.values)
         address, epoch = text(header, "masterAddress"), number(header, "masterEpoch", -1)
         before = self.masters.get(broker)
@@ -189,7 +189,7 @@ class MissingRoutes(RocketmqCheck):
         self.known.pop(text(read_header(event.values), "topic") or "")
 
     def receive_route(self, topic: str, event: MessageEvent) -> None:
-        """The answer to a client."""
+        """Handles the answer to a client."""
         window_key, known = (event.client, event.server, topic), self.known.find(topic)
         if event.error is None:
             self.missing.pop(window_key)

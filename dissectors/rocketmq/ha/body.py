@@ -95,7 +95,7 @@ def _iterate_parts(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_topics(topics: Mapping[str | bytes | None, int], at_least: bool = False) -> str:
-    """`12 messages of orders and 3 more topics`, the largest first; what is no UTF-8 has no name."""
+    """Formats as `12 messages of orders and 3 more topics`, the largest first; what is no UTF-8 has no name."""
     named = [name for name, _ in sorted(topics.items(), key=lambda item: -item[1]) if name and isinstance(name, str)]
     of = f" of {format_names(named)}" if named else ""
     return f"{'at least ' if at_least else ''}{format_count(sum(topics.values()), 'message')}{of}"
@@ -114,12 +114,12 @@ def format_count(number: int, noun: str) -> str:
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The values of a frame."""
+    """Returns the values of a frame."""
     return fold_tree(decode_tree(message, context))
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """Head and data with their places."""
+    """Returns head and data with their places."""
     return read_unframed(message, partial(_read_message, context=context), _find_doubts(message, context))
 
 

@@ -20,7 +20,7 @@ class HACatalog(Catalog):
     """The names of all fields that a filter or a column can ask HA frames for."""
 
     def layouts(self) -> Sequence[Layout]:
-        """The layouts of the frames of both HA protocols."""
+        """Returns the layouts of the frames of both HA protocols."""
         return (
             Layout(HANDSHAKE, Role.REQUEST, _list_greeting_members),
             Layout(HANDSHAKE, Role.RESPONSE, _list_answer_members),
@@ -30,7 +30,7 @@ class HACatalog(Catalog):
         )
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: frames of the replication port report no errors."""
         return ()
 
 

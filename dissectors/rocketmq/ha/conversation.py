@@ -32,7 +32,7 @@ class HAConversation(Conversation):
     greetings: list[int] = field(default_factory=list)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        """The slave is the client."""
+        """Notes a frame; the slave is the client of the connection."""
         seen = find_frame(prefix, from_client, self.kind)
         if seen is None:
             return Outcome(HEADERS[None])

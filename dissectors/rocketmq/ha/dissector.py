@@ -32,12 +32,15 @@ class RocketMQHA(Dissector):
     prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """Never more than a little."""
+        """Rates the first bytes; never high, because few bytes of a frame can be checked."""
         sides = (True, False) if from_client is None else (from_client,)
         return _MODEST if any(_can_be_chain(prefix, side) for side in sides) else 0
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
+        """Returns whether bytes look like a frame.
+
+        Bytes inside a log do, too, so a frame with offset 0 counts only before the beginning of a log.
+        """
         from dissectors.rocketmq.ha.frames import LOOK, HAFrame, read_head, recognise_protocol
 
         kind = recognise_protocol(prefix[:LOOK], from_client, ended=True)

@@ -40,7 +40,10 @@ class HeadLayout(NamedTuple):
 
 
 class HAFrame(NamedTuple):
-    """A frame as its head tells of it. offset: in the log. data: bytes of log, epochs or an address behind the head."""
+    """A frame of the replication port, as described by its head. offset: in the log.
+
+    data: bytes of log, epochs or an address behind the head.
+    """
 
     form: HeadLayout
     offset: int
@@ -53,7 +56,7 @@ class HAFrame(NamedTuple):
 
     @property
     def is_transfer(self) -> bool:
-        """Whether the frame tells the master's position in its log."""
+        """Whether the frame has the master's position in its log."""
         return self.form.operation in (TRANSFER, HEARTBEAT)
 
 
@@ -101,7 +104,7 @@ _ANSWER, _ANSWER_OF_5_0 = HeadLayout(HANDSHAKE, _EPOCHS, 20), HeadLayout(HANDSHA
 
 
 def read_head(head: bytes, from_slave: bool, kind: HAProtocol, ended: bool = False) -> HAFrame | int:
-    """The frame that begins with these bytes; 0 if none can, negative: so many bytes are needed to tell.
+    """Returns the frame that begins with these bytes; 0 if none can, negative: so many bytes are needed to tell.
 
     ended: no more bytes will come.
     """
@@ -180,7 +183,7 @@ def _read_controlled_transfer(head: bytes) -> HAFrame | int:
 def recognise_protocol(
     head: bytes, from_slave: bool, *, ended: bool = False, opening: bool = False
 ) -> HAProtocol | None:
-    """Which protocol a frame that begins so belongs to; None: more bytes are needed to tell.
+    """Returns which protocol a frame that begins so belongs to; None: more bytes are needed to tell.
 
     A classic offset may begin like a state: from 4 GiB on with 1, from 8 with 2. Then all else must fit, and behind a
     slave's report another state. ended: no more bytes will come. opening: it is the first frame, which is no report.
@@ -226,7 +229,10 @@ class FrameView(NamedTuple):
 
 
 def find_frame(prefix: bytes, from_slave: bool, kind: HAProtocol | None) -> FrameView | None:
-    """The frame that these bytes are, or begin; kind: what is known of the connection. None: there is none."""
+    """Reads the frame that begins with these bytes; None if there is none.
+
+    kind: the protocol of the connection, if known.
+    """
     first = recognise_protocol(prefix, from_slave, ended=True) if kind is None else kind
     kinds = [first, *(each for each in HAProtocol if each is not first)] if first is not None else list(HAProtocol)
     for each in kinds:
@@ -237,7 +243,7 @@ def find_frame(prefix: bytes, from_slave: bool, kind: HAProtocol | None) -> Fram
 
 
 def is_from_slave(context: Context) -> bool:
-    """Whether a slave sent a frame of such a context."""
+    """Returns whether a slave sent a frame of such a context."""
     return context.role in _OF_SLAVE
 
 
@@ -294,7 +300,7 @@ class FrameLink(NamedTuple):
 
 
 def iterate_links(data: bytes, from_slave: bool, kind: HAProtocol) -> Iterator[FrameLink]:
-    """The frames in bytes of one direction, up to what can be none; the last may be cut."""
+    """Yields the frames in bytes of one direction, up to what can be none; the last may be cut."""
     at, before = 0, None
     while at < len(data):
         found = read_head(data[at : at + HEAD], from_slave, kind, ended=True)

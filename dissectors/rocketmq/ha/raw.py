@@ -100,7 +100,7 @@ _FRAME_LIST = Many("frames", "array")
 
 
 def describe_raw(run: RawRun) -> str | None:
-    """What a slave reports, or how much log a master sends; None where it is not sure to be either."""
+    """Describes raw bytes: the offset that a slave reports, or the log of a master; None if neither is certain."""
     known = _recognise_run(run)
     return None if known is None else f"{_NAME}: {', '.join(_describe_run(run.data, *known))}"
 

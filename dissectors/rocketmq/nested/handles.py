@@ -56,7 +56,7 @@ class SpelledText:
 
 
 def spell_utf8(text: str) -> SpelledText:
-    """The text of bytes that are UTF-8."""
+    """Maps each character of a text to its bytes in UTF-8."""
     if text.isascii():
         return SpelledText(text, int)
     sizes = [0, *accumulate(len(character.encode()) for character in text)]
@@ -64,7 +64,7 @@ def spell_utf8(text: str) -> SpelledText:
 
 
 def spell_json(raw: bytes, text: str) -> SpelledText | None:
-    """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
+    """Maps each character of a JSON text to its bytes in the token `raw`, quotes included. None if they differ."""
     end = raw.rfind(raw[:1])
     sizes = [found.end() - found.start() for found in _ESCAPES.finditer(raw, 1, max(end, 1))]
     if len(sizes) != len(text) or sum(sizes) != end - 1:
@@ -129,17 +129,17 @@ LISTS = frozenset(_LISTS)
 
 
 def read_handle(spelling: SpelledText) -> tuple[ValuePart, ...]:
-    """The parts of a receipt handle; none of what is no such thing."""
+    """Returns the parts of a receipt handle; none of what is no such thing."""
     return _read_words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
 
 
 def read_recall(spelling: SpelledText) -> tuple[ValuePart, ...]:
-    """The parts of what a recall handle is the base64 of."""
+    """Returns the parts of what a recall handle is the base64 of."""
     return _read_words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
 
 
 def read_offsets(spelling: SpelledText, name: str) -> tuple[ValuePart, ...]:
-    """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
+    """Returns the entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
     found = []
     for index, (start, stop) in enumerate(_iterate_pieces(spelling.text, ";", 0, len(spelling.text))):
         parts = _read_words(spelling, start, stop, _LISTS[name], 3)
@@ -150,7 +150,7 @@ def read_offsets(spelling: SpelledText, name: str) -> tuple[ValuePart, ...]:
 
 
 def format_handle(text: str) -> str | None:
-    """A receipt handle in one line."""
+    """Returns a receipt handle in one line."""
     words = text.split(" ")
     if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_is_word, _HANDLE, words)):
         return None

@@ -79,7 +79,7 @@ def _format_host(raw: bytes, port: int) -> str:
 
 
 def decode_recall_handle(handle: str) -> str | None:
-    """The words of a recall handle."""
+    """Returns the words of a recall handle."""
     try:
         words = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode()
     except (binascii.Error, ValueError):
@@ -106,6 +106,6 @@ def format_topic(topic: Any) -> str | None:
 
 
 def format_default_delay(level: Any) -> str | None:
-    """How long a delay level lasts by default."""
+    """Returns how long a delay level lasts by default."""
     lasts = format_delay(level) if isinstance(level, int) else None
     return None if lasts is None else f"{lasts} by default"

@@ -50,7 +50,7 @@ TextFormatter = Callable[[Any, FindSibling], "str | None"]
 
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
-    """The text for a node among `nodes`; None where its value says all."""
+    """Returns the text for a node among `nodes`; None where its value says all."""
     spec, value = node.spec, node.value
     if value is None:
         return None

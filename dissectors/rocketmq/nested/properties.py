@@ -26,7 +26,7 @@ _DIGITS = 18
 
 
 def format_in_form(form: str, text: str) -> str | None:
-    """A text that the tables say to be in a form; None where it is not, or the form is none of these."""
+    """Returns a text that the tables say to be in a form; None where it is not, or the form is none of these."""
     say = _FORMS.get(form)
     return None if say is None else say(text)
 
@@ -97,7 +97,7 @@ _MOST_LINES = 1000
 
 
 def is_trace(text: str) -> bool:
-    """Whether a text begins as a trace does."""
+    """Returns whether a text begins as a trace does."""
     return text.partition(_COLUMN)[0] in table("meanings")["traces"] and _COLUMN in text
 
 

@@ -173,7 +173,7 @@ class DeliveryReport(Report[MessageDelivery]):
         return message
 
     def is_passed_on(self, message: TrackedMessage, event: MessageEvent) -> bool:
-        """Whether a proxy sends on what it was sent and has not answered."""
+        """Returns whether a proxy sends on what it was sent and has not answered."""
         if message.stream is None or message.stream == event.stream or message.state != UNANSWERED:
             return False
         return self.is_between(message.stream, event.stream)
@@ -184,7 +184,7 @@ class DeliveryReport(Report[MessageDelivery]):
         return host_of(proxy) == host_of(client) and proxy != server
 
     def receive_sent(self, sending: _PendingSend, event: MessageEvent) -> None:
-        """The answer to a SEND."""
+        """Handles the answer to a SEND."""
         messages, header = sending.messages, read_header(event.values)
         code, status = event.error or (0, _OK)
         places, offset = parse_offset_ids(text(header, "msgId")), number(header, "queueOffset", -1)
@@ -253,7 +253,7 @@ class DeliveryReport(Report[MessageDelivery]):
                     _mark_acknowledged(event, found, is_named=left < MOST_NAMED)
 
     def receive_messages(self, reading: _PendingRead, event: MessageEvent) -> None:
-        """The answer to a PULL or POP."""
+        """Handles the answer to a PULL or POP."""
         for each in iterate_messages(event, reading.reader[0]):
             self.deliver(event, reading, each)
 
@@ -325,7 +325,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.receive_acked(acking, event)
 
     def receive_acked(self, acking: _PendingAck, event: MessageEvent) -> None:
-        """The answer to an acknowledgement."""
+        """Handles the answer to an acknowledgement."""
         for queue, offset in acking.places if event.error is None or event.partner is None else ():
             done = self.outstanding.acknowledge(queue, offset)
             if done is not None:
@@ -357,7 +357,7 @@ class DeliveryReport(Report[MessageDelivery]):
             _mark_returned(event, found)
 
     def receive_returned(self, back: _PendingReturn, event: MessageEvent) -> None:
-        """The answer to what was sent back: an error, and it stays where it was."""
+        """Handles the answer to what was sent back: an error, and it stays where it was."""
         if event.error is not None:
             found = back.found
             found.is_back = found.dead = False

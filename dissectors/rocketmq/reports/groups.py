@@ -133,7 +133,7 @@ class GroupReport(Report[GroupMember]):
         return GroupMember(event.time, event.time, group=group, part=part, client=client, version=event.client_name)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """The connection of a member may be its last one."""
+        """Notes the end of a connection, which may be the last one of a member."""
         self.clients.pop(end.stream)
         for key in self.beating.pop(end.stream) or ():
             member = self.rows.get(key)

@@ -58,7 +58,7 @@ def _format_host(raw: bytes) -> str:
 
 
 def format_offset_id(place: Place) -> str | None:
-    """The offset id of a place; None where its host is no address."""
+    """Returns the offset id of a place; None where its host is no address."""
     host, _, port = place[0].rpartition(":")
     try:
         raw = ip_address(host.strip("[]")).packed + int(port).to_bytes(4, signed=True)
@@ -68,7 +68,7 @@ def format_offset_id(place: Place) -> str | None:
 
 
 def read_properties(raw: object) -> Mapping[str, Any]:
-    """The properties of a message, of a header's text or as they were decoded."""
+    """Returns the properties of a message, of a header's text or as they were decoded."""
     if isinstance(raw, dict):
         return raw
     return parse_properties(raw) if isinstance(raw, str) else {}
@@ -83,7 +83,7 @@ def read_count(values: Mapping[str, Any], name: str) -> int | None:
 
 
 def resolve_retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
-    """The topic that a receipt handle means, which says by 0, 1 or 2 whether it is one of retries."""
+    """Returns the topic that a receipt handle means, which says by 0, 1 or 2 whether it is one of retries."""
     separator = _POP_RETRY.get(kind)
     if topic is None or group is None or separator is None or topic.startswith(RETRY):
         return topic
@@ -91,7 +91,7 @@ def resolve_retry_topic(topic: str | None, group: str | None, kind: str) -> str 
 
 
 def resolve_real_topic(topic: str | None, group: str | None, properties: Mapping[str, Any]) -> str | None:
-    """The topic that a message was sent to, of one that may be a retry's."""
+    """Returns the topic that a message was sent to, of one that may be a retry's."""
     if topic is None or not topic.startswith(RETRY):
         return topic
     rest = topic[len(RETRY) + len(group or "") :]
@@ -134,7 +134,7 @@ def parse_handle(value: str | None) -> ReceiptHandle | None:
 
 
 class AckReceipt(NamedTuple):
-    """What an acknowledgement names: a message in a group's queue. time: of the pop, as handles have it."""
+    """The message that an acknowledgement names: its place in a group's queue. time: of the pop, as handles have it."""
 
     group: str | None
     topic: str | None

@@ -49,7 +49,9 @@ GroupReader = tuple[str | None, str | None]
 
 @make_slotted(frozen=False, eq=False)
 class TrackedMessage(OpenRow):
-    """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
+    """A message that is followed from its producer to its consumers.
+
+    key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
 
     stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
     stored or refused, and how (status). attempts: how often it was sent. due: when it shall be delivered, ns since
@@ -193,7 +195,7 @@ class MessageTracker:
         return self._known.values()
 
     def find(self, *names: MessageKey | None) -> TrackedMessage | None:
-        """The message of the first of these names that is known; of several of that name the latest."""
+        """Returns the message of the first of these names that is known; of several of that name the latest."""
         return next((self._at[name] for name in names if name is not None and name in self._at), None)
 
     def add(self, message: TrackedMessage, *names: MessageKey | None) -> None:
@@ -221,7 +223,10 @@ class MessageTracker:
 
 @make_slotted
 class ReceivedMessage:
-    """topic, queue, offset: where the group finds it; properties: of the message; count: reconsumeTimes."""
+    """A message in an answer.
+
+    topic, queue, offset: where the group finds it; properties: of the message; count: reconsumeTimes.
+    """
 
     topic: str | None
     queue: int
@@ -232,7 +237,7 @@ class ReceivedMessage:
 
 
 def iterate_messages(event: MessageEvent, group: str | None) -> Iterator[ReceivedMessage]:
-    """The messages of an answer; those of an inner batch one by one."""
+    """Yields the messages of an answer; those of an inner batch one by one."""
     for each in structs(struct(event.values, "body").get("messages")):
         properties, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
         at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")

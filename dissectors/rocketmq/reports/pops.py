@@ -207,13 +207,13 @@ class PopReport(Report[PopRow]):
                 pop.state = LATE if event.time > pop.until else ACKED
 
     def receive_acked(self, naming: _PendingNaming, event: MessageEvent) -> None:
-        """The answer to an acknowledgement."""
+        """Handles the answer to an acknowledgement."""
         if event.error is None:
             self.acknowledge(*naming)
         _mark_failed(event, naming.found)
 
     def receive_changed(self, naming: _PendingNaming, event: MessageEvent) -> None:
-        """The answer to a change."""
+        """Handles the answer to a change."""
         _mark_failed(event, naming.found)
         if event.error is not None:
             return

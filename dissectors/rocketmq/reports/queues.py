@@ -51,7 +51,10 @@ _Key = tuple[str, str, str, int]
 
 @make_slotted(frozen=False, eq=False)
 class QueueRow(OngoingRow):
-    """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
+    """A queue that a group reads. Offsets are None while no message has them. client: who pulled last.
+
+    rest: messages that a broker has left.
+    """
 
     topic: str = column("text", "the queue's", "")
     queue: int = column("number", "its number; -1 where the broker chooses one, as it does for pops", -1)
@@ -88,7 +91,7 @@ class QueueRow(OngoingRow):
     client: str | None = None
 
     def commit(self, offset: int) -> None:
-        """The group has come so far."""
+        """Notes the offset that the group has reached."""
         self.commits += 1
         self.back += self.committed is not None and offset < self.committed
         self.committed = offset
@@ -144,14 +147,14 @@ class QueueReport(Report[QueueRow]):
         self.await_answer(event, _QueueRequest(row, event.time, may_wait))
 
     def receive_offset(self, pending: _QueueRequest, event: MessageEvent) -> None:
-        """The answer to a query."""
+        """Handles the answer to a query."""
         pending.row.hear(event)
         offset = read_header(event.values).get("offset")
         if event.error is None and isinstance(offset, int):
             pending.row.committed = offset
 
     def receive_messages(self, pending: _QueueRequest, event: MessageEvent) -> None:
-        """The answer to a pull or pop."""
+        """Handles the answer to a pull or pop."""
         row, values = pending.row, read_header(event.values)
         row.hear(event)
         row.waiting -= 1

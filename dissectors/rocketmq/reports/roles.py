@@ -63,7 +63,7 @@ _PARTS: Mapping[str, str] = {
 
 @make_slotted(frozen=False, eq=False)
 class RoleRow(OngoingRow):
-    """parts: what is known of its part, each with the operation by which."""
+    """A server or client and its roles. parts: the roles, each with the operation that shows it."""
 
     address: str = column("text", "address and port; of clients without a heartbeat the host", "")
     part: str | None = column(
@@ -163,7 +163,7 @@ class RoleReport(Report[RoleRow]):
         return party
 
     def find_client(self, address: str, event: MessageEvent) -> RoleRow:
-        """The client that sent a heartbeat."""
+        """Returns the client that sent a heartbeat."""
         body = struct(event.values, "body")
         client = text(body, "clientID")
         key = address if client is None else f"{host_of(address)} {client}"
@@ -198,7 +198,7 @@ class RoleReport(Report[RoleRow]):
             party.peers = text(values, "peers") or party.peers
 
     def route(self, body: Mapping[str, Any], event: MessageEvent) -> None:
-        """The brokers that a route names, or a cluster."""
+        """Handles the brokers that a route names, or a cluster."""
         table = list(struct(body, "brokerAddrTable").values())
         for each in structs([*structs(body.get("brokerDatas")), *table])[:MOST_NAMES]:
             for place, address in list(struct(each, "brokerAddrs").items())[:MOST_NAMES]:

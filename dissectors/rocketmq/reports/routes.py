@@ -48,7 +48,7 @@ _Route = Mapping[str, _Broker]
 
 @make_slotted(frozen=False, eq=False)
 class TopicRouteRow(OngoingRow):
-    """route: the latest, None before the first. who: the clients that asked."""
+    """A topic whose route clients request. route: the latest, None before the first. who: the clients that asked."""
 
     topic: str = column("text", "what was asked for", "")
     state: str = column(
@@ -86,7 +86,7 @@ class TopicRouteRow(OngoingRow):
     who: set[str] = field(default_factory=set)
 
     def alter(self, change: str) -> None:
-        """The answer is not as the one before; a text without letters: it is."""
+        """Notes how an answer differs from the one before; a text without letters means that it does not."""
         if change:
             self.changes += 1
             self.change = change

@@ -117,7 +117,7 @@ class TransactionReport(Report[TransactionRow]):
         self.ask(known, "half", event)
 
     def receive_answer(self, pending: tuple[str, TransactionRow], event: MessageEvent) -> None:
-        """The answer to a half message, or to an end."""
+        """Handles the answer to a half message, or to an end."""
         word, known = pending
         failed = event.error is not None and event.error[0] not in IS_STORED
         known.error = known.error or (event.error[1] if event.error is not None else None)
@@ -164,7 +164,7 @@ class TransactionReport(Report[TransactionRow]):
         known.note("check", event)
 
     def receive_messages(self, event: MessageEvent) -> None:
-        """Messages are pulled or popped."""
+        """Notes the messages of a pull or pop."""
         if not len(self.rows):
             return
         for each in structs(struct(event.values, "body").get("messages")):

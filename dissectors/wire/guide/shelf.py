@@ -26,15 +26,15 @@ class Shelf(Guide):
         self._title, self._pages, self._numbers, self._normalize = title, pages, numbers, normalize
 
     def names(self) -> Sequence[str]:
-        """The names of all pages."""
+        """Returns the names of all pages."""
         return tuple(self._pages())
 
     def versions(self, name: str) -> Sequence[int]:
-        """None: such protocols do not number the versions of a message."""
+        """Returns nothing: messages of such protocols have no versions."""
         return ()
 
     def page(self, name: str, version: int | None) -> Page:
-        """The page of a name or a number."""
+        """Returns the page of a name or a number."""
         numbers = {f"{number}": each for number, each in self._numbers().items()}
         wanted = numbers.get(name, name)
         alike = [each for each in self._pages() if self._normalize(each) == self._normalize(wanted)]

@@ -23,7 +23,7 @@ EnumText: TypeAlias = Callable[[str], str]
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = INDENT) -> list[str]:
-    """Rows of cells as aligned lines."""
+    """Returns rows of cells as aligned lines."""
     found = [tuple(row) for row in rows]
     count = max(map(len, found), default=0)
     widths = [max((len(row[at]) for row in found if at < len(row) and len(row[at]) <= _WIDEST), default=0)
@@ -36,7 +36,7 @@ def columns(rows: Iterable[Sequence[str]], indent: str = INDENT) -> list[str]:
 
 
 def overview(entries: Sequence[LayoutEntry], enum: EnumText, versions: bool = True) -> list[str]:
-    """Fields below each other: name, type, versions where there are any, notes."""
+    """Returns fields below each other: name, type, versions where there are any, notes."""
     middle = ("versions",) if versions else ()
     rows: list[tuple[str, ...]] = [("field", "type", *middle, "")]
     for depth, entry in _walk_entries(entries, 0):
@@ -83,7 +83,7 @@ def enum_text(name: str, phrases: Mapping[str, str], values: Mapping[str, str], 
 
 
 def suggest_names(name: str, names: Sequence[str]) -> str:
-    """The names that are nearly this one, or have it in them, as the end of a sentence."""
+    """Returns the names that are nearly this one, or have it in them, as the end of a sentence."""
     lower = {each.lower(): each for each in names}
     close = [lower[each] for each in get_close_matches(name, lower, _MEANT, _CLOSE)]
     if len(name) > _MEANT:

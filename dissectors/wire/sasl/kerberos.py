@@ -86,7 +86,7 @@ class _Element(NamedTuple):
 
 
 def message_parts(data: bytes, start: int) -> tuple[ValuePart, ...] | None:
-    """The message that takes all bytes from `start` on; None where it is in another form."""
+    """Returns the message that takes all bytes from `start` on; None where it is in another form."""
     try:
         whole = _read_only_element(data, start, len(data))
         members = _MESSAGES.get(whole.tag)
@@ -98,7 +98,7 @@ def message_parts(data: bytes, start: int) -> tuple[ValuePart, ...] | None:
 
 
 def message_words(parts: tuple[ValuePart, ...]) -> Iterator[str]:
-    """The service, as people write a principal, and the error."""
+    """Yields the service, as people write a principal, and the error."""
     found = {part.spec.name: part for part in _walk_parts(parts)}
     service = found.get("service")
     names = [part.value for part in _walk_parts(service.inside) if part.spec.name.startswith("[")] if service else []

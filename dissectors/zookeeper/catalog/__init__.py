@@ -39,7 +39,7 @@ class ZooKeeperCatalog(Catalog):
         return _list_client_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """The alias for the session, which is a column of the list."""
+        """Returns the alias for the session, which is a column of the list."""
         return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:
@@ -63,7 +63,7 @@ def _list_client_layouts() -> tuple[Layout, ...]:
 
 
 def members_of(code: int, role: Role) -> list[Member]:
-    """The members of a message of an opcode; KeyError for an unknown one."""
+    """Returns the members of a message of an opcode; KeyError for an unknown one."""
     operation = operations()[code]
     if code == _EVENT:
         return [ZXID, *body_members(operation.response), REST]

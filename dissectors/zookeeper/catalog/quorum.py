@@ -27,11 +27,11 @@ class QuorumCatalog(Catalog):
         return _layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """The short names for paths, sessions and transactions."""
+        """Returns the short names for paths, sessions and transactions."""
         return _field_aliases()
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: quorum packets report no errors."""
         return ()
 
 
@@ -39,12 +39,12 @@ class ElectionCatalog(Catalog):
     """Notifications, and what comes before them."""
 
     def layouts(self) -> Sequence[Layout]:
-        """The layouts of packets, transactions and snapshots."""
+        """Returns the layouts of packets, transactions and snapshots."""
         initial = Layout(INITIAL, None, lambda: merge_members(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
         return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
 
     def errors(self) -> Collection[str]:
-        """None: these messages report no errors."""
+        """Returns nothing: election messages report no errors."""
         return ()
 
 

@@ -22,7 +22,7 @@ _TYPE = Member("type", "string", about="of the operation, by name")
 
 @lru_cache(maxsize=128)
 def record_members(name: str) -> tuple[Member, ...]:
-    """The members of a record in all versions; KeyError for one that is in no table."""
+    """Returns the members of a record in all versions; KeyError for one that is in no table."""
     return tuple(of_schema(record(name), partial(_refine_member, name)))
 
 
@@ -73,5 +73,5 @@ def add_nested_members(record: str, member: Member) -> Member:
 
 
 def add_configuration_members(member: Member) -> Member:
-    """A member of the answer to a new configuration."""
+    """Returns a member of the answer to a new configuration."""
     return holding(member, lambda: _CONFIGURATION, True) if member.name == "data" else member

@@ -47,7 +47,7 @@ class Quorum(Check):
         self.compare(since, f"{event.client} acknowledged", event)
 
     def commit(self, event: MessageEvent) -> None:
-        """COMMIT, of which the first may come late."""
+        """Notes a COMMIT; the first follower to get it may get it late."""
         zxid = event.values.get("zxid")
         since = self.proposed.pop((event.server, zxid)) if isinstance(zxid, int) else None
         self.compare(since, f"{event.server} committed", event)
@@ -84,14 +84,14 @@ class Synchronization(Check):
             self.servers[event.stream] = f"server {sid}"
 
     def receive_truncation(self, event: MessageEvent) -> None:
-        """The leader has a server delete transactions."""
+        """Reports that the leader makes a server delete transactions."""
         zxid = event.values.get("zxid")
         behind = f" behind {zxid:#x}" if isinstance(zxid, int) else ""
         text = f"the leader has {{server}} delete its transactions{behind}: the ensemble does not have them"
         self.replace(event, Severity.WARNING, text)
 
     def receive_snapshot(self, event: MessageEvent) -> None:
-        """The leader sends a server all data; at the begin of an epoch, when there is none, this is no news."""
+        """Reports that the leader sends a server all data, except at the beginning of an epoch, when that is normal."""
         zxid = event.values.get("zxid")
         if isinstance(zxid, int) and not zxid & _COUNTER:
             return

@@ -38,7 +38,7 @@ from dissectors.zookeeper.summaries import say
 
 
 def begins(prefix: bytes) -> bool:
-    """Whether it is an initial message; one of eight bytes if a notification follows."""
+    """Returns whether it is an initial message; one of eight bytes if a notification follows."""
     return client_evidence(prefix) in (INITIAL_EVIDENCE, LEGACY_AND_MORE)
 
 
@@ -56,7 +56,7 @@ class ZooKeeperElection(Dissector):
     triage = lazy("dissectors.zookeeper.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """The first message leaves hardly a doubt, nor does a notification."""
+        """Returns the first message leaves hardly a doubt, nor does a notification."""
         return server_evidence(prefix) if from_client is False else client_evidence(prefix)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
@@ -73,7 +73,7 @@ class ZooKeeperElection(Dissector):
         return header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
-        """State, leader, zxid and epochs of a notification."""
+        """Returns state, leader, zxid and epochs of a notification."""
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
@@ -86,7 +86,7 @@ class ZooKeeperElection(Dissector):
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The fields of a message by their names."""
+    """Returns the fields of a message by their names."""
     name = kind(message)
     if name == sasl.NAME:
         return sasl.decode_values(message)

@@ -96,12 +96,12 @@ _NOTIFICATION = MessageHeader(Role.ONEWAY, NOTIFICATION)
 
 
 def is_versioned(prefix: bytes) -> bool:
-    """Whether an initial message of 3.5 or later begins here."""
+    """Returns whether an initial message of 3.5 or later begins here."""
     return len(prefix) >= LEGACY and int.from_bytes(prefix[:LEGACY], signed=True) in load_names("electionProtocol")
 
 
 def is_sid(head: bytes) -> bool:
-    """Whether eight bytes are the number of a server; observers of old versions share one."""
+    """Returns whether eight bytes are the number of a server; observers of old versions share one."""
     sid = int.from_bytes(head, signed=True)
     return 0 <= sid < _MOST_SERVERS or sid == _OBSERVER
 
@@ -112,7 +112,7 @@ def is_legacy(message: bytes) -> bool:
 
 
 def kind(message: bytes) -> str:
-    """The record that a message is."""
+    """Returns the record that a message is."""
     if sasl.is_packet(message):
         return sasl.NAME
     if is_versioned(message):

@@ -34,14 +34,14 @@ _LINE_BREAK = Wrapping("lineBreak", "bytes")
 
 @cache
 def words() -> Mapping[bytes, str]:
-    """The four bytes of each word, and its name."""
+    """Returns the four bytes of each word, and its name."""
     rows = table("operations")
     known = {name.encode(): name for name in rows["fourLetterWords"]}
     return {**known, bytes.fromhex(rows["telnetClose"]): TELNET_CLOSE}
 
 
 def word_of(prefix: bytes) -> str | None:
-    """The word that a client's first bytes are."""
+    """Returns the word that a client's first bytes are."""
     return words().get(prefix[:WORD])
 
 
@@ -52,7 +52,7 @@ def size_of(word: str) -> int:
 
 
 def is_text(prefix: bytes) -> bool:
-    """Whether a server's first bytes answer a word: no frame is so long."""
+    """Returns whether a server's first bytes answer a word: no frame is so long."""
     return prefix[:1] > b"\x04"
 
 
@@ -69,7 +69,7 @@ def request(prefix: bytes) -> MessageHeader | None:
 
 
 def answer(prefix: bytes, word: str | None) -> MessageHeader:
-    """The header of the text that answers a word."""
+    """Returns the header of the text that answers a word."""
     if not prefix:
         return HEADLESS
     return MessageHeader(Role.RESPONSE, word, state=State.GUESSED if word is None else State.COMPLETE)
@@ -82,7 +82,9 @@ class ClientOpening(Framer):
         self._worded = False
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """A word is four bytes or twelve, and a line break that came with it; only the end of the stream ends the rest.
+        """Returns the length of a word: four bytes or twelve, and a line break that came with it.
+
+        The end of the stream ends the rest.
 
         Nobody waits for a line break: the server answers and closes as soon as it has the word.
         """
@@ -122,7 +124,7 @@ class ServerOpening(Framer):
 
 
 def decode_values(message: bytes) -> Body:
-    """The values of a word or of its answer."""
+    """Returns the values of a word or of its answer."""
     return fold_tree(decode_tree(message))
 
 

@@ -177,7 +177,7 @@ def answers(operation: str, values: Values) -> bool:
 
 
 def is_path(value: object) -> bool:
-    """Whether this is the path of a node."""
+    """Returns whether this is the path of a node."""
     if not isinstance(value, str) or not value.startswith("/"):
         return False
     return value == "/" or all(map(_is_name, value[1:].split("/")))

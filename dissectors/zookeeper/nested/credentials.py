@@ -24,12 +24,12 @@ SECRET_SCHEMES = tuple(sorted(map(str, _HIDDEN)))
 
 
 def credential_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
-    """User and password; None where nobody says what the bytes are."""
+    """Returns user and password; None where nobody says what the bytes are."""
     return _split_at_colon(data, "password") if scheme in _DIGEST_SCHEMES else None
 
 
 def identity_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
-    """User and secret of an entry in an access list; a hash has no colon in it."""
+    """Returns user and secret of an entry in an access list; a hash has no colon in it."""
     secret = _HIDDEN.get(scheme)
     return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _split_at_colon(data, secret)
 

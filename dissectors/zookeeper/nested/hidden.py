@@ -21,18 +21,18 @@ _MARKS = tuple(scheme.encode() for scheme in SECRET_SCHEMES)
 
 
 def is_sensitive_message(message: bytes, code: int | None, connects: bool) -> bool:
-    """Whether a client's message or its answer may hold a secret; `connects`: it opens a session."""
+    """Returns whether a client's message or its answer may hold a secret; `connects`: it opens a session."""
     return connects or code in (AUTH, SASL) or names_scheme(message) or resembles_connect(message)
 
 
 def resembles_connect(message: bytes) -> bool:
-    """Whether a message that does not fit its layout may be a connect, or contain one."""
+    """Returns whether a message that does not fit its layout may be a connect, or contain one."""
     size, version = int.from_bytes(message[:4]), message[4:8]
     return version == bytes(4) or size in _CONNECT_SIZES or _PASSWORD_LENGTH in message
 
 
 def names_scheme(message: bytes) -> bool:
-    """Whether there may be an access list with a secret in it."""
+    """Returns whether there may be an access list with a secret in it."""
     return any(mark in message for mark in _MARKS)
 
 

@@ -44,7 +44,7 @@ _TYPE = FieldSpec("type", "int")
 
 
 def decode_values(message: bytes, context: Context) -> Body:
-    """The fields of a message by their names; no packet reports an error."""
+    """Returns the fields of a message by their names; no packet reports an error."""
     if sasl.is_packet(message):
         return sasl.decode_values(message)
     if context.code is None:
@@ -133,7 +133,7 @@ _UNKNOWN_REQUEST = FieldSpec("request", "bytes")
 
 
 def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
-    """The values of data that ends with a transaction or a request and has no layout.
+    """Returns the values of data that ends with a transaction or a request and has no layout.
 
     Raises one of emit.FAILURES where they do not fit exactly, or where the data ends otherwise.
     """

@@ -26,7 +26,7 @@ from dissectors.zookeeper.quorum.probe import WHOLE, evidence
 
 
 class Phase(Enum):
-    """How far a learner is: it has told its leader who it is, is brought up to date, in the way of 3.3, follows."""
+    """The phase of a learner: it announces itself, is brought up to date (as in 3.4, or as in 3.3), follows."""
 
     ASKING = auto()
     JOINING = auto()
@@ -36,9 +36,9 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class QuorumConversation(UnansweredRequests, Conversation):
-    """`snapshot`: the leader said that one comes. `gapped`: bytes of the learner are missing since its last PING.
+    """The state of a learner's connection. snapshot: one was announced. gapped: bytes are missing since the last PING.
 
-    phase: how far the learner is.
+    phase: of the learner.
     """
 
     snapshot: bool = False

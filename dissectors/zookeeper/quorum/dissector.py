@@ -47,7 +47,7 @@ class ZooKeeperQuorum(Dissector):
         return evidence(prefix, from_client)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Whether these bytes may begin a packet after a gap."""
+        """Returns whether these bytes may begin a packet after a gap."""
         return evidence(prefix, from_client) >= WEAK
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
@@ -78,7 +78,7 @@ class ZooKeeperQuorum(Dissector):
 
 
 def info_line(body: Body, context: Context) -> str:
-    """The operation that a packet carries and what it is about; else its zxid."""
+    """Returns the operation that a packet carries and what it is about; else its zxid."""
     values = body.values
     if "nodes" in values:
         return ", ".join(say("snapshot", values))

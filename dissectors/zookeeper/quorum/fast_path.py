@@ -56,7 +56,7 @@ class QuorumFastPath(FastPath):
         return length
 
     def headers(self, wire: Wire) -> HeaderColumns:
-        """Rows without a whole head are `unsure`, and those of no type that is known."""
+        """Reads the headers of n packets. Rows without a complete head or with an unknown type are `unsure`."""
         code, zxid = be(wire.view, 0, "i4"), be(wire.view, 4, "i8")
         from_client, known = wire.from_client, _codes()
         place = np.minimum(np.searchsorted(known, code), len(known) - 1)
@@ -95,7 +95,7 @@ class QuorumFastPath(FastPath):
         return HeaderView(found, number, kind, stepped or number == 1 << 63)
 
     def steady(self, conversation: Conversation) -> bool:
-        """The learner is up to date, and it is sure which PING is answered next."""
+        """Returns whether the learner is up to date and the next answer to a PING is certain."""
         assert isinstance(conversation, QuorumConversation)
         return not (conversation.snapshot or conversation.beginning or conversation.gapped)
 

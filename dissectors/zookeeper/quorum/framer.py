@@ -54,7 +54,7 @@ class Packets(Framer):
         return self._packet(message)
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """The end of a snapshot is searched for; a packet's follows from its head."""
+        """Returns the length of a packet with lost bytes, by its head; searches for the end of a snapshot."""
         if self.snapshot is not None:
             self.search = self.search or SnapshotSearch(lost.start)
             size = self.search.length(message)

@@ -28,7 +28,7 @@ SNAPSHOT = MessageHeader(Role.ONEWAY, "SNAPSHOT")
 
 
 def header(prefix: bytes, from_client: bool) -> MessageHeader:
-    """The header of a SASL packet or a QuorumPacket; an ACK says nothing of what it acknowledges."""
+    """Returns the header of a SASL packet or a QuorumPacket; an ACK says nothing of what it acknowledges."""
     if sasl.is_packet(prefix):
         return sasl.header()
     if len(prefix) < 4:
@@ -41,7 +41,7 @@ def header(prefix: bytes, from_client: bool) -> MessageHeader:
 
 
 def role_of(code: int, from_client: bool) -> Role:
-    """Whether a packet asks, answers, or neither."""
+    """Returns whether a packet asks, answers, or neither."""
     if code == code_of("PROPOSAL"):
         return Role.REQUEST
     if code == code_of("PING"):
@@ -87,5 +87,5 @@ def packets() -> Mapping[int, Packet]:
 
 @cache
 def code_of(name: str) -> int:
-    """The number of a packet type; the names are ours, so the cache is bounded."""
+    """Returns the number of a packet type; the names are ours, so the cache is bounded."""
     return next(code for code, packet in packets().items() if packet.name == name)

@@ -34,7 +34,7 @@ _CONFIG = Leaf(FieldSpec("config", "string"), Rest("string", bytes.decode))
 
 
 def find_layout(message: bytes, context: Context) -> MessageLayout | None:
-    """The layout of a packet; None where more than its type and an opcode tells it. Raises struct.error."""
+    """Returns the layout of a packet; None if its type and an opcode do not determine it. Raises struct.error."""
     code, _, size = HEAD.unpack_from(message)
     packet = packets().get(code)
     if packet is None or code != context.code or size < -1:

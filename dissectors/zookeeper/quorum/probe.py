@@ -50,7 +50,7 @@ def evidence(prefix: bytes, from_client: bool) -> int:
 
 
 def is_usual(head: bytes, from_client: bool) -> bool:
-    """Whether a packet's side sends its type, and its data is as long as such data can be."""
+    """Returns whether a packet's side sends its type, and its data is as long as such data can be."""
     code, zxid, data = HEAD.unpack_from(head)
     sizes = sizes_of_data(code, from_client)
     return sizes is not None and zxid >= -1 and (data < 0 or data in sizes)

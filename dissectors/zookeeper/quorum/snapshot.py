@@ -61,7 +61,7 @@ class BytesWindow:
 
 
 def compute_bounds() -> tuple[int, int]:
-    """The most items that are shown of a list, and the bytes in which they lie."""
+    """Returns the most items that are shown of a list, and the bytes in which they lie."""
     size = max(get_allowance(), USUAL)
     return size // _BYTES_AN_ITEM, size // _SHARE
 
@@ -88,11 +88,11 @@ class SnapshotExcerpt:
         self._ints = Ints(BytesWindow(self.data), CHUNK)
 
     def goes_on(self, at: int, done: int, count: int | None) -> bool:
-        """Whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
+        """Returns whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
         return done < count if count is not None else self.message.read_bytes(at, len(ROOT)) != ROOT
 
     def has(self, part: str, at: int) -> bool:
-        """Whether the item there is shown."""
+        """Returns whether the item there is shown."""
         if self.limit == self.end:
             return True
         if part == "sessions":
@@ -131,7 +131,7 @@ _SECRET = frozenset({"acls"})
 
 
 def make_tree(shown: SnapshotExcerpt) -> Tree:
-    """The tree; its source has the bytes that `shown` has in hand."""
+    """Returns the tree; its source has the bytes that `shown` has in hand."""
     reader = Reader.start(shown.data, Budget())
     reader.guard(partial(_read_fields, shown=shown), shown.end)
     return reader.tree

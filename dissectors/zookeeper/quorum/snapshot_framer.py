@@ -28,14 +28,14 @@ _ROOT = ord("/")
 
 
 class Ints:
-    """Ints at any offset of a window, read a chunk at a time; None where there is none yet."""
+    """Reads ints (four bytes) at any offset of a window, a chunk at a time; None if the bytes have not come yet."""
 
     def __init__(self, window: Window, chunk: int) -> None:
         """Ints of `window`, `chunk` bytes read at once."""
         self.window, self.chunk, self.data, self.begin = window, chunk, b"", 0
 
     def read_int(self, offset: int) -> int | None:
-        """The int at an offset."""
+        """Returns the int at an offset."""
         place = offset - self.begin
         if not 0 <= place <= len(self.data) - 4:
             self.data, self.begin, place = self.window.read_bytes(offset, self.chunk), offset, 0
@@ -60,7 +60,7 @@ class SnapshotFramer:
     item: int = 0
 
     def length(self, message: Window) -> int:
-        """The bytes up to the signature's end; negative while more are needed, 0 where the layout breaks."""
+        """Returns the bytes up to the signature's end; negative while more are needed, 0 where the layout breaks."""
         stop = self.advance_to(Ints(message, CHUNK), "signature")
         return stop if stop <= 0 else self._signature(message)
 
@@ -165,7 +165,7 @@ def _whole_nodes(data: bytes, at: int) -> tuple[int, int]:
 
 
 def behind_node(ints: Ints, at: int) -> int:
-    """The offset behind a node; else as SnapshotFramer.length says."""
+    """Returns the offset behind a node; else as SnapshotFramer.length says."""
     stop = _behind_two(ints, at)
     return stop + STAT if stop > 0 else stop
 

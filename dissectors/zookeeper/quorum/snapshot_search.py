@@ -33,7 +33,7 @@ class SnapshotSearch:
     at: int = 0
 
     def length(self, message: Window) -> int:
-        """The bytes up to the signature's end; negative while more are needed, 0 if it will not come."""
+        """Returns the bytes up to the signature's end; negative while more are needed, 0 if it will not come."""
         end = _end()
         here, stop = max(self.begin, self.at - len(end) + 1), len(message)
         while here < stop:

@@ -43,7 +43,7 @@ class TxnFit(NamedTuple):
 
 
 def find_txn_fit(data: bytes, at: int, code: int, digest: bool = True) -> TxnFit | None:
-    """The record of type `code` that fits the bytes from `at` on; None if none does."""
+    """Returns the record of type `code` that fits the bytes from `at` on; None if none does."""
     operation = operations().get(code)
     ends = (len(data), len(data) - _digest_size()) if digest else (len(data),)
     for name in () if operation is None else operation.txn:
@@ -88,7 +88,7 @@ def _content(found: TxnFit) -> dict[str, Any] | None:
 
 
 def fit_in_multi(data: bytes | None, code: int) -> TxnFit | None:
-    """The record of a transaction in a multi; None for one that stays bytes. A multi holds no other."""
+    """Returns the record of a transaction in a multi; None for one that stays bytes. A multi holds no other."""
     if data is None:
         return None
     found = find_txn_fit(data, 0, code, digest=False)

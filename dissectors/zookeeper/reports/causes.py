@@ -73,7 +73,7 @@ class Causes:
             self._by_zxid[zxid] = cause
 
     def find(self, event: str, path: str, zxid: int) -> Cause | None:
-        """The write that an event tells of; zxid: the event's own, -1 where it has none."""
+        """Finds the write that caused an event. zxid: the event's own; -1 if it has none."""
         found = self._by_zxid.get(zxid)
         if found is not None:
             return found

@@ -47,9 +47,9 @@ _Call = tuple[str, int]
 
 @make_slotted(frozen=False, eq=False)
 class Request:
-    """What a client, or a follower for it, operations: rows and times; `reply` once it was answered.
+    """A request of a client, or of a follower for it: rows and times; `reply` once it was answered.
 
-    operation, path: what it was; the transaction of one that failed does not tell.
+    operation, path: of the request, because the transaction of a failed one does not have them.
     """
 
     operation: str | None = None
@@ -165,7 +165,7 @@ class Commits(Report[Transaction]):
         return self.ends(stream)[0] if sid is None else str(sid)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Notes what a client asks. The xid of a connect is 0; its answer tells the session."""
+        """Notes a client's request. The xid of a connect is 0; its answer has the session."""
         if event.context.code is None and event.operation != CONNECT:
             return
         if event.client_name is not None:
@@ -204,7 +204,7 @@ class Commits(Report[Transaction]):
         request.path = path_of(inside(packet.get("request")))
 
     def find_transaction(self, event: MessageEvent, *, begins: bool) -> Transaction | None:
-        """The transaction of a packet. begins: whether one of which nothing is known may begin with it."""
+        """Finds the transaction of a packet. begins: whether an unknown transaction may begin with this packet."""
         zxid = event.values.get("zxid")
         if not isinstance(zxid, int):
             return None
@@ -239,7 +239,7 @@ class Commits(Report[Transaction]):
         self.read_transaction(known, event)
 
     def commit(self, event: MessageEvent) -> None:
-        """COMMIT or INFORM, or the same with a new configuration."""
+        """Notes a COMMIT or an INFORM, also those with a new configuration."""
         known = self.find_transaction(event, begins=event.stream not in self.synced)
         if known is None:
             return
@@ -301,13 +301,13 @@ _PARTS = {"forwarded": "a follower's request", "sent again": "a later copy"}
 
 
 def path_of(txn: Mapping[str, Any]) -> str | None:
-    """The node of a transaction; of a multi the first that has one."""
+    """Returns the node of a transaction; of a multi the first that has one."""
     paths = (each.get("path") for each in (txn, *(inside(each.get("data")) for each in structs(txn.get("txns")))))
     return next((path for path in paths if isinstance(path, str)), None)
 
 
 def find_requested_path(operation: str | None, values: Mapping[str, Any]) -> str | None:
-    """The node that a client asks to write; of a multi the first that has one, as of its transaction."""
+    """Returns the node that a client asks to write; of a multi the first that has one, as of its transaction."""
     operations = structs(values.get("operations")) if operation == "multi" else [values]
     return next((path for path in (each.get("path") for each in operations) if isinstance(path, str)), None)
 

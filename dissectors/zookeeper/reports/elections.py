@@ -88,7 +88,7 @@ class Elections(Report[Poll]):
         self.spoke.discard(end.stream)
 
     def finish(self) -> None:
-        """Makes all rows: only the end of the capture tells which servers form an ensemble."""
+        """Makes all rows: which servers form an ensemble is known only at the end of the capture."""
         each: dict[EnsembleMembers, list[Event]] = {}
         for event in self.events:
             each.setdefault(self.ensembles.find(event.stream), []).append(event)

@@ -53,12 +53,12 @@ def on_quorum(names: str, handle: Handler, *paths: str) -> dict[MessageKind, Sub
 
 
 def session_of(event: MessageEvent) -> str:
-    """The session of a message; where nobody told which it is, its connection stands for it."""
+    """Returns the session of a message; its connection if the session is unknown."""
     return event.client_name or f"stream {event.stream}"
 
 
 class Write(NamedTuple):
-    """What becomes of a node: it is created, deleted or set."""
+    """A change of a node: it is created, deleted or set."""
 
     verb: str
     path: str
@@ -96,7 +96,7 @@ def done(operation: str | None, requested: list[Write | None], values: Mapping[s
 
 
 def list_items(value: object) -> list[Any]:
-    """The items of an array; none of what is none."""
+    """Returns the items of an array; none of what is none."""
     return value if isinstance(value, list) else []
 
 

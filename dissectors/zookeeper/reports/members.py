@@ -28,7 +28,7 @@ _ELECTION_ADDRESS = re.compile(r"^(\[[^\]]+\]|[^:]+):\d+:(\d+)")
 class EnsembleMembers:
     """The servers of one ensemble, as messages describe them.
 
-    observers: numbers of those that do not vote; voters: of those that do, where a configuration tells.
+    observers: numbers of servers that do not vote; voters: of those that vote, if a configuration is known.
     """
 
     def __init__(self, ends: Ends) -> None:
@@ -87,11 +87,11 @@ class EnsembleMembers:
             self._first.setdefault(who, -1 if leader is None else leader)
 
     def opener(self, stream: int) -> int | None:
-        """Returns the server that said that it opened a connection."""
+        """Returns the server that opened a connection, by its initial message; None if unknown."""
         return self._opened.get(stream)
 
     def find_side(self, stream: int, *, from_client: bool) -> int | None:
-        """The number of one side of an election connection; None where nothing tells it."""
+        """Finds the number of the server on one side of an election connection; None if it is unknown."""
         side = stream, from_client
         if side not in self._found:
             server = self._ends(stream)[1]
@@ -153,7 +153,7 @@ class Ensembles:
         return self._of[known]
 
     def opener(self, stream: int) -> int | None:
-        """Returns the server that said that it opened a connection; None for connections of clients."""
+        """Returns the server that opened a connection, by its initial message; None for connections of clients."""
         return self.find(stream).opener(stream) if stream in self._host else None
 
     def _find_ensemble(self, place: str) -> EnsembleMembers:

@@ -24,7 +24,7 @@ LOOKING, FOLLOWING, LEADING = 0, 1, 2
 
 
 class Vote(NamedTuple):
-    """What one notification says: `state`, the vote, and the sender's round. leader: None for nobody."""
+    """The vote in a notification: the sender's `state`, vote and round. leader: None for nobody."""
 
     state: int
     leader: int | None
@@ -147,7 +147,7 @@ class Poll(OpenRow):
         return self.led_by is not None and str(self.led_by) not in self.lookers
 
     def is_over(self, time: int) -> bool:
-        """Whether nothing of what comes at a time belongs to it."""
+        """Returns whether nothing of what comes at a time belongs to it."""
         return time - self.looked > (QUIET if self.settled is not None else PATIENCE)
 
 

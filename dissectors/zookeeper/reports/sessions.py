@@ -119,7 +119,7 @@ class SessionReport(Report[SessionRow]):
         super().close(row)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Without a session on it, or with one that is over or elsewhere, a connection's end says nothing."""
+        """Notes that a session lost its connection, unless the session is over or has another connection by now."""
         known = self.rows.get(self.on_stream.pop(end.stream, None))
         if known is None or known.stream != end.stream:
             return
@@ -130,7 +130,7 @@ class SessionReport(Report[SessionRow]):
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
     def find_session(self, event: MessageEvent) -> SessionRow:
-        """The session that a message is of."""
+        """Returns the session that a message is of."""
         name = session_of(event)
         known = self.find(name, event)
         if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
@@ -212,7 +212,7 @@ class SessionReport(Report[SessionRow]):
         self.write(known, done(name, list(call.written), event.values))
 
     def write(self, known: SessionRow, written: Iterable[Write]) -> None:
-        """Ephemeral nodes come, and any session takes them away."""
+        """Notes a change of an ephemeral node: the session that creates it owns it, and any session may delete it."""
         for write in written:
             if write.verb == "deleted":
                 owner = self.owners.pop(write.path, None)
@@ -232,7 +232,7 @@ class SessionReport(Report[SessionRow]):
             known.watches_fired += len(self.watch_table.fire(known.session, kind, path)) or 1
 
     def receive_proposal(self, event: MessageEvent) -> None:
-        """The leader closes a session that it has not heard of."""
+        """Notes a transaction by which the leader closes a session that has expired."""
         packet = read_packet_data(event)
         if not _is_expiry(packet):
             return
@@ -243,7 +243,7 @@ class SessionReport(Report[SessionRow]):
             self.leave(known)
 
     def leave(self, known: SessionRow) -> None:
-        """With a session go its ephemeral nodes and its watches."""
+        """Removes the ephemeral nodes and the watches of a session that ends."""
         for path in known.nodes:
             self.owners.pop(path, None)
         known.nodes.clear()

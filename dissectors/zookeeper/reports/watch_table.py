@@ -125,7 +125,7 @@ class WatchTable:
         return True
 
     def fire(self, session: str, event: str, path: str) -> list[WatchRow]:
-        """The watches that an event fires; those that fire once are gone."""
+        """Returns the watches that an event fires; those that fire once are gone."""
         found: list[WatchRow] = []
         for group in _FIRES.get(event, ()):
             known = self._of.get(session, {}).get(group, {})
@@ -140,19 +140,19 @@ class WatchTable:
         return found
 
     def remove(self, session: str, what: int, path: str) -> list[WatchRow]:
-        """The watches that a removeWatches takes away."""
+        """Returns the watches that a removeWatches takes away."""
         found = [self._drop(session, group, path) for group in _REMOVES.get(what, ())]
         return [watch for watch in found if watch is not None]
 
     def close(self, session: str) -> list[WatchRow]:
-        """The watches of a session that is over."""
+        """Returns the watches of a session that is over."""
         removed = self.of_session(session)
         self._of.pop(session, None)
         self._count -= len(removed)
         return removed
 
     def lose(self, session: str) -> None:
-        """The connection of a session ended: what is not set again is lost."""
+        """Marks the watches of a session whose connection ended; those that the client does not set again are lost."""
         for watch in self.of_session(session):
             watch.broken = True
 
@@ -176,5 +176,5 @@ def _make_subtree_prefix(top: str) -> str:
 
 
 def mode(values: Mapping[str, Any]) -> str | None:
-    """The kind of watch that an addWatch sets."""
+    """Returns the kind of watch that an addWatch sets."""
     return _MODES.get(number(values, "mode", -1))

@@ -81,7 +81,7 @@ class Watches(Report[WatchRow]):
         self.close(watch)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Watches stand on a connection."""
+        """Ends the watches of a connection that ends, because watches belong to connections."""
         session = self.sessions.pop(end.stream, None)
         if session is not None and self.streams.get(session) == end.stream:
             del self.streams[session]
@@ -199,7 +199,7 @@ def find_requested_watches(name: str, values: Mapping[str, Any]) -> Call | None:
 
 
 def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The kinds and paths of the watches that a request sets, if its answer is right."""
+    """Returns the kinds and paths of the watches that a request sets, if its answer is right."""
     if name in AGAIN:
         return tuple(
             (kind, path)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import analyzer.capture.records
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.packets import PacketBlock, PacketReader
 from analyzer.errors import CaptureError
@@ -58,6 +59,19 @@ def test_merge(tmp_path: Path, times: list[list[int]], expected: str, block: int
     reading = read(files, block=block)
     assert [payload.decode() for payload in reading.payloads] == expected.split()
     assert [packet.number for packet in reading.packets] == list(range(1, len(reading.packets) + 1))
+
+
+@pytest.mark.parametrize(("connections", "sizes"), [(1, [1, 2, 4, 4, 4]), (2, [1, 2, 4, 8]), (9, [1, 2, 4, 8])])
+def test_blocks_grow_with_the_connections_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connections: int, sizes: list[int]
+) -> None:
+    for name, value in (("USUAL_BLOCK", 4), ("LARGEST_BLOCK", 8), ("RECORDS_OF_CONNECTION", 4)):
+        monkeypatch.setattr(analyzer.capture.records, name, value)
+    file = tmp_path / "many.pcap"
+    ports = [(1000 + index % connections, 9092) for index in range(15)]
+    file.write_bytes(pcap([Frame(ethernet(ipv4(tcp(b"x", ports=each))), T0) for each in ports]))
+    with PacketReader([file], block=1) as reader:
+        assert [len(block) for block in reader.blocks()] == sizes
 
 
 @given(

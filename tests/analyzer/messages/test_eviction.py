@@ -130,6 +130,7 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyzer.capture.records, "USUAL_BLOCK", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
 
 

@@ -181,10 +181,10 @@ def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
         write_tables(session, str(out), None, Options(fields=False), ["messages"])
         with pytest.raises(UserError, match=r"has tables already \(messages\)"):
             write_tables(session, str(out), None, Options(), ["messages"])
-        assert sorted(path.name for path in out.iterdir()) == ["exchanges", "messages"]
+        assert sorted(path.name for path in out.iterdir()) == ["exchanges", "messages", "views.sql"]
         none = np.zeros(0, np.int64)
         assert write_tables(session, str(out), none, Options(), ["messages"], force=True) == {"messages": 0}
-    assert sorted(path.name for path in out.iterdir()) == ["exchanges"]
+    assert sorted(path.name for path in out.iterdir()) == ["exchanges", "views.sql"]
 
 
 def test_a_folder_of_somebody_else_is_no_table(tmp_path: Path) -> None:

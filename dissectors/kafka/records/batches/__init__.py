@@ -33,7 +33,7 @@ class Head(NamedTuple):
 
 
 def read_rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901
-    """The records of a batch, in d from p to end. Raises one of emit.FAILURES where they are broken in any way.
+    """Returns the records of a batch, in d from p to end. Raises one of emit.FAILURES where they are broken in any way.
 
     Long and flat on purpose: varints of one and two bytes, nearly all of them, are read in line, since a call for each
     would take three times as long.
@@ -170,7 +170,7 @@ class Batch(NamedTuple):
 
 
 def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | RowTable]:
-    """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
+    """Returns the records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
         from dissectors.kafka.records.batches.fast_path import read_tables
 

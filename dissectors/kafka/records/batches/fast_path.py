@@ -123,7 +123,7 @@ class Heads(NamedTuple):
 
 
 def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[RowTable]:
-    """The records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
+    """Returns the records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
     Raises Unfit or IndexError where read_rows must read them. Reference: read_rows, one record at a time;
     tests/dissectors/kafka/records/batches/test_fast_path.py compares the two.

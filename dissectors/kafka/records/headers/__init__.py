@@ -32,7 +32,7 @@ MOST_RECORDS = 50_000
 
 
 def read_batch_headers(data: bytes, budget: Budget) -> list[dict[str, Any]]:
-    """The headers of the batches of a records field. Raises Unfit for what is not a run of whole batches."""
+    """Returns the headers of the batches of a records field. Raises Unfit for what is not a run of whole batches."""
     found, at, end, records = [], 0, len(data), 0
     while at < end:
         if end - at < BATCH.size or data[at + MAGIC_AT] != 2:

@@ -1,0 +1,43 @@
+"""views.sql beside exported tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import program
+from tests.documents import ROOT
+
+pytest.importorskip("pyarrow")
+from analyzer.pipeline.table_schemas import EVERY_TABLE
+from analyzer.pipeline.views import make_view
+
+
+def test_a_view_has_times_and_durations_beside_integers() -> None:
+    view = make_view("exchanges")
+    assert view.startswith("CREATE OR REPLACE VIEW exchanges AS SELECT *, ")
+    assert 'to_microseconds("latency_ns" // 1000) AS "latency"' in view
+    assert 'make_timestamp_ns("request_time_ns") AS "request_time"' in view
+    assert 'AS "latency",' not in make_view("summaries")  # it has a column of that name
+
+
+def test_all_tables_are_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tables"
+    command = ("export", str(ROOT / "captures" / "kafka.pcap"), "--as", "parquet", "-o", str(folder))
+    done = program.run(*command, "--table", "all")
+    assert (done.returncode, b" reports written to " in done.stderr) == (0, True)
+    there = {path.name for path in folder.iterdir() if path.is_dir()}
+    text = (folder / "views.sql").read_text()
+    assert {"messages", "exchanges", "reports"} <= there <= set(EVERY_TABLE)
+    assert all((f"VIEW {table} AS" in text) == (table in there) for table in EVERY_TABLE)
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    monkeypatch.chdir(folder)
+    connection = duckdb.connect()
+    connection.execute(text)
+    assert connection.sql(
+        "select count(*), min(time) < max(time), protocol from messages group by protocol"
+    ).fetchall() == [(648, True, "kafka")]
+    assert connection.sql("select max(latency) > interval 500 millisecond from exchanges").fetchall() == [(True,)]
+    for table in there:
+        assert connection.sql(f"select * from {table} limit 1").fetchall()
