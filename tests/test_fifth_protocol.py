@@ -183,7 +183,7 @@ def test_random_bytes_come_to_an_end(dns: Dissector) -> None:
             assert_tiles(dns.tree(data, ANSWERED))
 
 
-def test_trailing_bytes_are_kept(dns: Dissector) -> None:
+def test_trailing_bytes_are_retained(dns: Dissector) -> None:
     body = query(1, "a")[2:] + b"more"
     found = dns.values(struct.pack(">H", len(body)) + body, ANSWERED)
     assert found.values["_rest"] == b"more"

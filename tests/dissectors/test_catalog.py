@@ -168,7 +168,7 @@ def test_names_mean_one_thing(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_shorts_are_nothing_for_what_is_unknown(protocol: str) -> None:
+def test_aliases_are_nothing_for_what_is_unknown(protocol: str) -> None:
     for short in catalog_of(protocol).field_aliases():
         for code in (-7, 32_000):
             assert short.paths(Context(Role.REQUEST, code, 3)) == (), short.name

@@ -53,7 +53,7 @@ def test_of_a_batch_of_any_size_nothing_is_made() -> None:
     assert found.acknowledge("r", (1, 0), None) == Acknowledgement(0, 1 << 62, True)
 
 
-def test_what_stood_there_is_told() -> None:
+def test_what_stood_there_is_reported() -> None:
     found = filled(0, left=3)
     assert found.deliver("r", (1, 0), 8, 2, None) == Acknowledgement(0, 3, False)
     assert found.acknowledge("r", (1, 0), None) == Acknowledgement(8, 2, True)
@@ -113,7 +113,7 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
                 del plain[key]
 
 
-def test_places_that_are_gone_are_not_kept() -> None:
+def test_places_that_are_removed_are_not_retained() -> None:
     found: Outstanding[int] = Outstanding()
     for entry in range(10_000):
         found.deliver("r", (1, entry), entry, 1, None)

@@ -95,7 +95,7 @@ def test_a_plug_in_without_distribution(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(("content", "found"), [("[console_scripts]\n", False), (f"[{registry.GROUP}]\n", True)])
-def test_entry_points_are_only_asked_for_where_a_file_names_the_group(
+def test_entry_points_are_only_requested_where_a_file_names_the_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, found: bool
 ) -> None:
     (tmp_path / "other-1.0.dist-info").mkdir()

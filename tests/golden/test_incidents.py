@@ -58,7 +58,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("capture", CASES)
-def test_incidents_are_told(capture: str) -> None:
+def test_incidents_are_reported(capture: str) -> None:
     with Session([HERE / f"{capture}.pcap.zst"]).load() as session:
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity > Severity.NOTE]
     found = [f"{each.label}: {each.text}" for each in problems]

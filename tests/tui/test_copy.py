@@ -232,7 +232,7 @@ def test_without_a_file_the_clipboard_still_has_it(monkeypatch: pytest.MonkeyPat
 
 
 @driven(size=(200, 40))
-async def test_what_is_no_text_is_said(found: Drive, copied: Path) -> None:
+async def test_what_is_no_text_is_reported(found: Drive, copied: Path) -> None:
     for text, size, said in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
         copying.copy_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
         await found.until(lambda size=size: f"copied it, {size} bytes" in found.status())

@@ -139,7 +139,7 @@ WRONG = [
 
 
 @driven(named={"slow": "latency > 50ms"})
-async def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended(found: Drive) -> None:
+async def test_a_wrong_filter_is_reported_at_its_place_and_can_be_mended(found: Drive) -> None:
     await found.filter("latency > 5ms")
     for text, place, why in WRONG:
         await found.ask("slash", text)
@@ -204,7 +204,7 @@ async def test_what_was_pasted_does_not_act(found: Drive) -> None:
 
 
 @driven()
-async def test_what_the_filter_hides_is_said(found: Drive) -> None:
+async def test_what_the_filter_hides_is_reported(found: Drive) -> None:
     await found.filter("role == request")
     row = found.row
     await found.press("p")

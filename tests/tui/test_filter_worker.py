@@ -103,11 +103,11 @@ def test_outwards_from_where_the_user_is(session: Session) -> None:
     assert sorted(row for rows in before for row in rows) == list(range(500))
 
 
-def test_columns_are_asked_in_one_go(session: Session) -> None:
+def test_columns_are_requested_in_one_go(session: Session) -> None:
     assert ask(FilterPass(compile_filter("length > 100"), session, 648, 500), session) == [range(648)]
 
 
-def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
     assert filtering.next_part() == range(model.FIRST_PART)

@@ -157,7 +157,7 @@ WRONG = [
 
 
 @driven()
-async def test_what_can_not_be_sought_is_told(found: Drive) -> None:
+async def test_what_can_not_be_sought_is_reported(found: Drive) -> None:
     for words, why in WRONG:
         await found.ask("ctrl+f", words)
         assert why in found.lines()[-2], words

@@ -189,7 +189,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
     drive(unasked, live=faking(made, kept=True), **LIVE)
 
 
-def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_said(
+def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ from tui.loader import Growth, Loader, ReadingEnd
 BLOCK = 100
 
 
-def test_the_first_rows_are_given_and_the_others_told() -> None:
+def test_the_first_rows_are_given_and_the_others_counted() -> None:
     told: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
@@ -63,7 +63,7 @@ def test_nobody_waits_for_ever() -> None:
     assert told == []
 
 
-def test_what_can_not_be_read_is_told_at_once() -> None:
+def test_what_can_not_be_read_is_reported_at_once() -> None:
     told: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)

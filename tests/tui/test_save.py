@@ -101,7 +101,7 @@ def test_what_is_ignored_is_left_out() -> None:
     assert exports.list_choices(shown[:0], (), (), None, mine[:0]) == []
 
 
-def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
+def test_existing_files_are_replaced_only_with_force(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("mine")
 
@@ -133,7 +133,7 @@ def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
     ],
 )
 @driven(size=(160, 40))
-async def test_a_name_that_cannot_be_is_said_and_can_be_mended(found: Drive, path: str, said: str) -> None:
+async def test_a_name_that_cannot_be_is_reported_and_can_be_mended(found: Drive, path: str, said: str) -> None:
     await save(found, "message 1", "csv", path)
     assert isinstance(found.window.screen, LineDialog)
     assert any(said in line for line in found.lines())

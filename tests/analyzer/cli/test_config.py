@@ -62,7 +62,7 @@ def test_a_capture_is_opened_without_a_file(call: Call, tmp_path: Path, monkeypa
     assert (status, protocols(out), said) == (0, {"kafka"}, "")
 
 
-def test_ports_are_told_and_the_command_line_goes_before(call: Call, tmp_path: Path) -> None:
+def test_ports_are_reported_and_the_command_line_goes_before(call: Call, tmp_path: Path) -> None:
     rows = ["list", CAPTURE, "-e", "protocol", "--format", "ndjson"]
     path = file(tmp_path, "[ports]\n29092 = 'none'\n'29100-29199' = 'none'\n49092 = 'none'")
     assert protocols(call("--config", path, *rows)[1]) == {"unknown"}

@@ -121,7 +121,7 @@ def test_a_word_that_says_nothing(call: Call, told: str, said: str) -> None:
     assert said in error
 
 
-def test_a_word_about_no_stream_is_told(call: Call) -> None:
+def test_a_word_about_no_stream_is_reported(call: Call) -> None:
     words = ["stream==99,none", "127.0.0.1:33862>127.0.0.1:29092=none", "127.0.0.1:29092>127.0.0.1:1=none"]
     options = [word for each in words for word in ("-d", each)]
     status, _, error = call("info", CAPTURE, *options)

@@ -59,7 +59,7 @@ def test_of_those_that_were_read(call: Call) -> None:
     assert " messages pass the filter." in told
 
 
-def test_something_passes_and_nothing_is_said(call: Call) -> None:
+def test_something_passes_and_nothing_is_reported(call: Call) -> None:
     assert call("list", KAFKA, "-Y", "kafka.Fetch")[2] == ""
 
 
@@ -91,7 +91,7 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     ]
 
 
-def test_strangers_beside_messages(call: Call, tmp_path: Path) -> None:
+def test_strangers_next_to_messages(call: Call, tmp_path: Path) -> None:
     """TLS is told on any port but its own, others on ports of ours."""
     hello, get = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60), b"GET / HTTP/1.1\r\n\r\n"
     ask = bytes.fromhex("0000001000120000000000010006636c69656e74")

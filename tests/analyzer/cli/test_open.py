@@ -111,7 +111,7 @@ def test_open_and_quit() -> None:
         assert b"\x1b[?1049l" in shown.seen  # the terminal is as it was
 
 
-def test_the_first_rows_are_there_at_once_and_early_keys_are_kept() -> None:
+def test_the_first_rows_are_there_at_once_and_early_keys_are_retained() -> None:
     with terminal(["sh", "-c", shlex.join([*OPEN, str(KAFKA)]) + "; stty -a"]) as shown:
         shown.wait(b"ApiVersions")
         assert b"clientSoftwareName" not in shown.seen  # the tree comes with Textual

@@ -44,7 +44,7 @@ def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: py
 
 
 @needs_spark
-def test_spark_submit_has_said_where_to_run(
+def test_spark_submit_decides_where_to_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(spark_sessions.SUBMITTED, "1")

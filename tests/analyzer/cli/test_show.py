@@ -61,11 +61,11 @@ def test_what_is_known_stands_below_the_facts(name: str, message: int, expected:
     assert block(shown(name, message)) == expected
 
 
-def test_of_an_answer_it_is_what_was_asked_for() -> None:
+def test_of_an_answer_it_is_what_was_requested() -> None:
     assert block(shown("k4_java_classic", 61)) == block(shown("k4_java_classic", 56))
 
 
-def test_names_stand_beside_ids_in_the_tree_and_in_the_line() -> None:
+def test_names_stand_next_to_ids_in_the_tree_and_in_the_line() -> None:
     text = shown("k4_java_txn", 111)
     assert 'topicId: "HReS_a5XSlu_HndJDj2uVg" (jt)' in text
     assert "producerId: 1000 (transaction jtx-1)" in text

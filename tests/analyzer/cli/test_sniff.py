@@ -195,7 +195,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("options", "asked"), WAYS, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
-def test_what_is_said_is_what_is_asked_for(
+def test_what_is_reported_is_what_is_requested(
     options: list[str], asked: dict[str, object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def begun(mine: CaptureRequest, via: str) -> None:
@@ -280,7 +280,7 @@ def test_any_interface_and_chosen_rows(network: Network, folder: Path, messages:
 
 
 @LIBPCAP
-def test_it_ends_by_itself_as_who_it_was_told_to_be(network: Network, folder: Path) -> None:
+def test_it_ends_by_itself_as_the_given_user(network: Network, folder: Path) -> None:
     """Without -w, and with the table; nothing stays of what nobody keeps."""
     spool = folder / "spool"
     spool.mkdir()
@@ -410,7 +410,7 @@ def test_the_disk_is_full(network: Network, folder: Path) -> None:
 
 
 @LIBPCAP
-def test_a_terminal_is_told_how_it_stands(network: Network, folder: Path, messages: int) -> None:
+def test_a_terminal_shows_the_state(network: Network, folder: Path, messages: int) -> None:
     """By a line that makes room for rows."""
     ours, theirs = pty.openpty()
     program = [*as_nobody(*MAY_CAPTURE), *PROGRAM, "sniff", "--headless", "-i", "v0", *TCP, "-w", "kept.pcapng"]

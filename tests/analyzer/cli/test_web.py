@@ -90,7 +90,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         ["--", "-r", "--open", "a b.pcap", "$(x);'\"\n.pcap"],
     ],
 )
-def test_open_is_told_what_web_was_told(arguments: list[str]) -> None:
+def test_open_gets_the_arguments_of_web(arguments: list[str]) -> None:
     def told(command: click.Command, words: Sequence[str]) -> click.Context:
         return command.make_context("x", list(words))
 
@@ -182,7 +182,7 @@ WEBSOCKET = {
         ("/ws", True, {**WEBSOCKET, "Origin": "http://127.0.0.1"}),
     ],
 )
-def test_who_is_kept_out(address: str, path: str, enter: bool, headers: dict[str, str]) -> None:
+def test_strangers_are_refused(address: str, path: str, enter: bool, headers: dict[str, str]) -> None:
     status, text = status_of(address, path, enter=enter, **headers)
     assert status == 403
     assert re.fullmatch(r"[^\n]+open the address that wireanalyze printed[^\n]*\n|open the address [^\n]+\n", text)
@@ -208,7 +208,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(address: str) -> None
     assert address.partition("token=")[2] not in cookie
 
 
-def test_the_page_is_told_to_load_nothing_from_elsewhere(address: str) -> None:
+def test_the_page_may_load_nothing_from_elsewhere(address: str) -> None:
     async def visit(session: ClientSession, origin: str) -> tuple[str, str]:
         async with session.get(origin) as response:
             return response.headers["Content-Security-Policy"], await response.text()
@@ -223,7 +223,7 @@ def test_the_page_is_told_to_load_nothing_from_elsewhere(address: str) -> None:
     assert "<title>kafka.pcap" in page
 
 
-def test_a_request_without_a_host_is_kept_out(address: str) -> None:
+def test_a_request_without_a_host_is_refused(address: str) -> None:
     host, port = address.partition("//")[2].partition("/")[0].split(":")
     with socket.create_connection((host, int(port)), PATIENCE) as visitor:
         visitor.sendall(b"GET / HTTP/1.0\r\n\r\n")

@@ -116,7 +116,7 @@ def forget_much() -> None:
     assert columns.column("narrow")[-1] == LARGE
 
 
-def test_pages_without_a_row_that_is_kept_go_back() -> None:
+def test_pages_without_a_row_that_is_retained_go_back() -> None:
     apart(keep_few)
 
 

@@ -84,7 +84,7 @@ def test_numbers_of_a_scope_have_all_64_bits() -> None:
     assert COLUMNS["scoped"]().values()[1] == "t/9223372036854775808"
 
 
-def test_texts_are_made_once_and_when_asked_for() -> None:
+def test_texts_are_made_once_and_when_requested() -> None:
     asked: list[int] = []
     texts = TextTable(lambda number: asked.append(number) or str(number) * 3)  # type: ignore[func-returns-value]
     for numbers in ([5], [5, 5, 1], [900], [], [1, 900]):

@@ -75,14 +75,14 @@ def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_p
         assert len(asked) == len(portions) - 1
 
 
-def test_a_first_portion_has_none_before_it(asked: list[bytes], tmp_path: Path) -> None:
+def test_a_first_part_has_none_before_it(asked: list[bytes], tmp_path: Path) -> None:
     with opened(tmp_path, pushed([*[plain()] * 20, chunk(0, 1)])) as session:
         found = find_fragment(session, 22)
         assert found is not None
         assert (find_before(session, 22, found), len(asked)) == ({}, 1)
 
 
-def test_only_the_latest_are_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_latest_are_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", 8)
     messages = [chunk(0, 3, uuid=f"u{number}") for number in range(60)]
     with opened(tmp_path, pushed([*messages, chunk(2, 3, uuid="u55"), chunk(2, 3, uuid="u52")])) as session:

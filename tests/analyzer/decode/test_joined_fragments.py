@@ -265,7 +265,7 @@ def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1 + 1, "and what can have none, never"
 
 
-def test_no_more_bytes_are_held_than_may_be_decompressed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_more_bytes_are_stored_than_may_be_decompressed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
         size = sum(len(chunk(number)) for number in range(3))
         monkeypatch.setattr(budget._Bound, "size", size - 1)

@@ -53,7 +53,7 @@ def test_of_real_captures(name: str, kind: str, key: str, message: int, told: st
 @pytest.mark.parametrize("step", [1, 7, 100])
 @pytest.mark.parametrize("most", [None, 3])
 @pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_3.9", "k4_java_admin"])
-def test_in_any_portions(name: str, step: int, most: int | None) -> None:
+def test_in_any_parts(name: str, step: int, most: int | None) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         whole, parts = NameResolver(session), NameResolver(session)
         whole.learn(len(session.rows))

@@ -235,7 +235,7 @@ def test_one_thing_changed(
         hold_equal(session, ("table", "fields"), streaming=True)
 
 
-def test_each_batch_beside_a_plain_one(tmp_path: Path, taken: Taken) -> None:
+def test_each_batch_next_to_a_plain_one(tmp_path: Path, taken: Taken) -> None:
     """None is ever read with the shape of another."""
     for odd in BATCHES.values():
         pairs = [(fetch(1), fetched(b"t", each)) for each in (BATCHES["two"], odd, BATCHES["one"], odd)]
@@ -417,7 +417,7 @@ def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
                 assert together(session, FORMS["fields"]()) == expected
 
 
-def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_retained_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_TEMPLATES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
     made: list[TemplateDecoder] = []

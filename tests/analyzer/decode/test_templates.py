@@ -93,7 +93,7 @@ def test_bytes_are_shown_up_to_a_limit(limit: int, expected: str) -> None:
     assert texts[0].endswith("|" + "0102"[: 2 * limit] + "|2")
 
 
-def test_what_was_asked_decides() -> None:
+def test_what_was_requested_decides() -> None:
     case = Case()
     assert not case.number > 5
     total: Any = case.bytes.size + 1
@@ -162,7 +162,7 @@ def test_a_nested_value_is_read_for_each() -> None:
     assert case.laid([data, *others], f"{number}/{count}") == ([0, 1, 5], ["4/2", "4/3", "9/1"])
 
 
-def test_a_pinned_nested_value_beside_a_free_number_still_decides() -> None:
+def test_a_pinned_nested_value_next_to_a_free_number_still_decides() -> None:
     data = pack(">ih", 4, 2) + b"ab"
     builder = TemplateBuilder(data)
     number = builder.integer(Term(0, 4, "i"), 4)
@@ -311,7 +311,7 @@ def test_what_ends_by_itself() -> None:
     assert lines == [ENDING[messages[row]] for row in laid.rows]
 
 
-def test_a_number_in_a_text_that_is_asked_for() -> None:
+def test_a_number_in_a_text_that_is_requested() -> None:
     """Its bytes are compared then, and those of others with the same text behind a size."""
     data = pack(">h", 2) + b"42" + b"!"
     for asks, expected in ((False, [0, 1]), (True, [0])):

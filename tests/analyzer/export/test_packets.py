@@ -105,7 +105,7 @@ def told(order: str) -> bytes:
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_what_is_said_of_packets_goes_along(order: str, tmp_path: Path) -> None:
+def test_what_is_reported_of_packets_goes_along(order: str, tmp_path: Path) -> None:
     path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
     path.write_bytes(told(order))
     exported([path], out)

@@ -50,7 +50,7 @@ def test_that_there_is_nothing_now_is_no_error() -> None:
     assert not {"PULL_MESSAGE: PULL_NOT_FOUND", "POP_MESSAGE: POLLING_TIMEOUT"} & texts
 
 
-def test_an_error_is_told_once_by_the_finding_that_explains_it() -> None:
+def test_an_error_is_reported_once_by_the_finding_that_explains_it() -> None:
     with Session([BUNDLED / "pulsar.pcap.zst"]).load() as session:
         found = [each for each in diagnose(session) if each.error == "ProducerFenced"]
     assert {each.finding.code for each in found} == {"fenced-producer"}
@@ -89,7 +89,7 @@ def test_a_request_at_the_end_of_the_capture_may_still_wait(waited: int, codes: 
     assert [code for _, code in found(capture(tmp_path / "a.pcap", segments))] == codes
 
 
-def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
+def test_what_the_kernel_dropped_is_reported_by_interface(tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
     counted = [encode_statistics(0, 0, 5, 0), encode_statistics(1, 0, 7, 2)]
     path.write_bytes(
@@ -165,7 +165,7 @@ class Answers(Check):
 
 
 @pytest.mark.parametrize(("side", "direction"), [(CLIENT, "client to server"), (SERVER, "server to client")])
-def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: str) -> None:
+def test_one_direction_alone_is_reported_once(tmp_path: Path, side: int, direction: str) -> None:
     packets = segments(Talk(((CLIENT, REQUEST), (SERVER, ANSWER)) * 5))
     lone = {"unanswered", "closed-unanswered", "orphan-response", "one-direction"}
     assert not lone & {code for _, code in found(capture(tmp_path / "a.pcap", packets))}

@@ -295,7 +295,7 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
         assert (place / "kept0").stat().st_size > 20 * 100
 
 
-def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
+def test_no_message_names_files_that_the_user_did_not(spools: Path, tmp_path: Path) -> None:
     spool, kept = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
     said = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
     assert said is not None

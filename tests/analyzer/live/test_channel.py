@@ -46,7 +46,7 @@ def test_what_others_say_is_nobodys_line(text: str) -> None:
     assert channel.decode_message(text) is None
 
 
-def test_what_is_asked_comes_over() -> None:
+def test_what_is_requested_comes_over() -> None:
     asked = CaptureRequest(
         ("lo", "any"),
         "tcp port 1",
@@ -87,7 +87,7 @@ def test_who_does_not_read_hears_all_but_counts() -> None:
     assert len(found) < 200
 
 
-def test_who_has_gone_is_no_error() -> None:
+def test_a_reader_that_left_is_no_error() -> None:
     source, out = os.pipe()
     os.close(source)
     writer = ChannelWriter(out)

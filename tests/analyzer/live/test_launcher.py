@@ -135,7 +135,7 @@ def test_whom_the_user_names_goes_before_who_called_sudo(
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_sudo_is_asked_so_that_nothing_depends_on_the_environment(
+def test_sudo_is_called_so_that_nothing_depends_on_the_environment(
     terminal: bool, commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be(monkeypatch, ORDINARY, may=False, terminal=terminal)
@@ -148,7 +148,7 @@ def test_sudo_is_asked_so_that_nothing_depends_on_the_environment(
     assert how["apart"] != terminal  # else it has no terminal to ask on
 
 
-def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dumpcap_answers_whether_it_may_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "dumpcap"
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setattr(launcher, "QUICK", 0.2)
@@ -160,7 +160,7 @@ def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.Mon
     assert not launcher.can_use_dumpcap()
 
 
-def test_what_cannot_be_started_is_told() -> None:
+def test_what_cannot_be_started_is_reported() -> None:
     with pytest.raises(CaptureError, match="Cannot start /no/such/program: No such file"):
         launcher._popen(["/no/such/program"])
 
@@ -190,7 +190,7 @@ def test_a_user_who_may_capture_needs_no_help(place: Path) -> None:
 
 
 @privileged
-def test_a_user_who_may_not_is_told_how(place: Path) -> None:
+def test_a_user_without_the_right_gets_advice(place: Path) -> None:
     (said,) = told(f"{USER} {trial('auto')}")
     assert said["error"].startswith("nobody may not capture. Give --via sudo")
 

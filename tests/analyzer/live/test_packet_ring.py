@@ -82,7 +82,7 @@ def test_frames_come_as_they_were_sent(ring: Ring, tmp_path: Path) -> None:
 
 @in_own_network
 @LIBPCAP
-def test_only_as_much_as_is_asked_of_those_that_are_asked(ring: Ring, tmp_path: Path) -> None:
+def test_only_the_requested_bytes_of_the_requested_packets(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("v1", "tcp", 60), ring("v1", "not tcp"), ring(None, "tcp", 60)]
     for tap in taps:
         tap.begin()
@@ -229,7 +229,7 @@ class Grudging:
     ("wanted", "most", "asked"),
     [(128, 200, [128]), (128, 40, [128, 64, 32]), (100, 5, [100, 50, 25, 12, 6, 4]), (4, 1, [4])],
 )
-def test_a_kernel_short_of_memory_is_asked_for_less(wanted: int, most: int, asked: list[int]) -> None:
+def test_a_kernel_short_of_memory_gets_smaller_requests(wanted: int, most: int, asked: list[int]) -> None:
     tap = PacketRing.__new__(PacketRing)
     kernel = Grudging(most)
     tap._socket = kernel  # type: ignore[assignment]

@@ -161,7 +161,7 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
 
 
 @privileged
-def test_rights_that_cannot_be_given_up_are_told() -> None:
+def test_rights_that_cannot_be_given_up_are_reported() -> None:
     """As in a container without the capability to change users."""
     text = told("setpriv --bounding-set=-setuid " + python("-c", GIVING_UP.format(user="nobody")))[0]["error"]
     assert text == "Cannot drop privileges: Operation not permitted. Nothing is captured."

@@ -55,7 +55,7 @@ def captured(path: Path) -> int:
 
 @privileged
 @in_own_network
-def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
+def test_it_starts_and_stops_at_every_command(tmp_path: Path) -> None:
     """Nonsense between is passed over, so are signals of the terminal, and what comes while it is stopped."""
     with Child(asked("v1")) as child:
         assert child.hear(ReadyMessage).interfaces == ("v1",)
@@ -80,7 +80,7 @@ def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, None], ids=["terminated", "left alone"])
 @privileged
 @in_own_network
-def test_what_the_ring_held_at_the_end_is_kept(number: int | None, tmp_path: Path) -> None:
+def test_what_the_ring_stored_at_the_end_is_retained(number: int | None, tmp_path: Path) -> None:
     """The last frames were sent in the moment before, and some were sent all the time."""
     with Child(asked("v1")) as child:
         child.begin(tmp_path / "a")

@@ -66,12 +66,12 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "where", "protocol"), GOOD, ids=[text for text, *_ in GOOD])
-def test_what_can_be_said(text: str, where: DecodeAsTarget, protocol: str) -> None:
+def test_what_can_be_reported(text: str, where: DecodeAsTarget, protocol: str) -> None:
     assert decode_as.parse_rule(text) == (where, protocol)
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_is_wrong_is_said(text: str) -> None:
+def test_what_is_wrong_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         decode_as.parse_rule(text)
     assert BAD[text] in str(caught.value)

@@ -111,7 +111,7 @@ def test_rows_that_have_left_cannot_be_read(limited: tuple[Replayed, list[int]])
             read(session, session.rows.first - 1)
 
 
-def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: tuple[Replayed, list[int]]) -> None:
+def test_questions_about_all_rows_are_answered_by_those_in_memory(limited: tuple[Replayed, list[int]]) -> None:
     session, _ = limited
     first, count = session.rows.first, len(session.rows)
     assert sum(each.messages for each in count_messages(session).protocols) == count - first

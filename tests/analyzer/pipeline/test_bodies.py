@@ -77,7 +77,7 @@ def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
         assert len({row["operation"] for row in expected}) > 2
 
 
-def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_capture_has_bound_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     template = TemplateDecoder._make_template
     monkeypatch.setattr(TemplateDecoder, "_make_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
@@ -127,7 +127,7 @@ def by_chance(rows: Ints, random: Random) -> Ints:
 
 
 @pytest.mark.parametrize("choose", [by_one, by_chance, lambda rows, _: rows[:0]])
-def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, "WINDOW", 300)
     monkeypatch.setattr(portions, "OUTPUT_BYTES", 20_000)
     with Session([ROOT / "captures" / "mixed.pcapng"]) as session:

@@ -28,7 +28,7 @@ def fake(folder: Path, rest: str) -> str:
     return str(path)
 
 
-def test_java_is_told_what_was_configured_but_not_in_its_arguments(tmp_path: Path) -> None:
+def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) -> None:
     settings = {
         "spark.hadoop.fs.s3a.secret.key": "pass = w\\ord:#1\n",
         "spark.driver.memory": "700m",
@@ -81,7 +81,7 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, pages: int, limit: str, expecte
     assert choose_heap() == expected
 
 
-def test_a_spark_home_without_spark_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_home_without_spark_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(module.UserError, match="has no Spark"):
         Gateway("java", tmp_path, {}, {})

@@ -173,7 +173,7 @@ def test_records_are_those_of_objects(
     assert min(row["offset"] for row in found if row["offset"] is not None) == 0
 
 
-def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
+def test_tables_come_next_to_others_and_replace_none(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with Session([MIXED]) as session:
         session.load()

@@ -61,7 +61,7 @@ def test_every_table(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_damage_is_told(spark: SparkSession, house: Path, tmp_path: Path) -> None:
+def test_damage_is_reported(spark: SparkSession, house: Path, tmp_path: Path) -> None:
     shutil.copytree(house / "damaged", tmp_path / "in")
     (tmp_path / "in" / "text").write_text("no capture")
     found = read(spark, [str(tmp_path / "in")])

@@ -175,7 +175,7 @@ def test_exchanges(expected: Rows) -> None:
             assert {row[name] for name in nulls} == {None}
 
 
-def test_what_is_said_of_files(house: Path) -> None:
+def test_what_is_reported_of_files(house: Path) -> None:
     notes = [
         json.loads(note) for found in run(house) if found.table == NOTES for note in found.batch.column(0).to_pylist()
     ]

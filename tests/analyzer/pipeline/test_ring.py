@@ -168,7 +168,7 @@ def test_files_that_vanish_or_are_damaged_are_in_quarantine(
     assert report.rows["messages"] == table(tmp_path / "tables", "messages").num_rows > 0
 
 
-def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+def test_another_ring_is_distinguished(spark: SparkSession, tmp_path: Path) -> None:
     build(tmp_path / "ring")
     state = RingCapture(str(tmp_path / "state"))
     ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)

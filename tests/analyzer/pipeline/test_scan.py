@@ -190,7 +190,7 @@ def _fields(file: CaptureFile) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cut", [300, 1 << 20])
-def test_what_is_said_of_a_file(tmp_path: Path, cut: int) -> None:
+def test_what_is_reported_of_a_file(tmp_path: Path, cut: int) -> None:
     frames = straight(traffic(Random(3)))
     data = pcap(frames)
     write_all(tmp_path / "a", [data, data[:-5], pcap()])

@@ -49,7 +49,7 @@ def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_cuts_lie_about_as_far_apart_as_was_asked_for(tmp_path: Path, form: str) -> None:
+def test_cuts_lie_about_as_far_apart_as_was_requested(tmp_path: Path, form: str) -> None:
     random = Random(5)
     write_all(tmp_path / "a", [FORMATS[form](traffic(random, 300), random)])
     (file,) = find_captures([str(tmp_path)]).files

@@ -68,7 +68,7 @@ def test_delta_is_to_the_row_before_across_turns(session: Session) -> None:
     assert shown(session, "delta", order[:2], [], order[2:3], order[3:]) == wanted
 
 
-def test_parts_of_a_turn_are_asked_in_any_order(session: Session) -> None:
+def test_parts_of_a_turn_are_requested_in_any_order(session: Session) -> None:
     """Those that are written one by one are asked again."""
     clock, reader = TimeClock("delta"), RowReader(session)
     rows = np.array([9, 2, 7, 1], np.int64)

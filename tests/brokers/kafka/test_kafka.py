@@ -143,7 +143,7 @@ def test_the_offsets_that_it_committed(recorded: Recording, journal: Journal) ->
     }
 
 
-def test_every_message_beside_what_the_servers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
+def test_every_message_next_to_what_the_servers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
     found, values = vendor.compared(recorded.capture, recorded.server, tmp_path)
     assert found.compared == len(recorded.decoded.rows)
     assert values > 5_000

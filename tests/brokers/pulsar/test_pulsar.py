@@ -168,7 +168,7 @@ def test_no_token_is_printed(recorded: Recorded) -> None:
     assert beginning.encode().hex() in shown
 
 
-def test_every_frame_beside_what_pulsars_own_classes_read(any_recorded: Recorded, tmp_path: Path) -> None:
+def test_every_frame_next_to_what_pulsars_own_classes_read(any_recorded: Recorded, tmp_path: Path) -> None:
     rows, messages = decoded(any_recorded.run.capture)
     try:
         reader = vendor.reader(any_recorded.run.server, tmp_path)

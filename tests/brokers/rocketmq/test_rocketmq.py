@@ -138,7 +138,7 @@ def test_no_signature_is_printed(recorded: Recorded) -> None:
     assert "a-made-up-token" in repr(rows_of(recorded.run.capture, "--show-secrets"))
 
 
-def test_every_frame_beside_what_rocketmqs_own_classes_read(
+def test_every_frame_next_to_what_rocketmqs_own_classes_read(
     recorded: Recorded, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows, messages = decoded(recorded.run.capture)

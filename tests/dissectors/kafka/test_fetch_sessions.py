@@ -62,7 +62,7 @@ CASES: list[tuple[str, list[Asked], str, int | None]] = [
 
 
 @pytest.mark.parametrize(("exchanges", "held", "since"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_what_is_asked_for(exchanges: list[Asked], held: str, since: int | None) -> None:
+def test_what_is_requested(exchanges: list[Asked], held: str, since: int | None) -> None:
     found = stand(exchanges)
     assert found is not None
     request = exchanges[-1][0]

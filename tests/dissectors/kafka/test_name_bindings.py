@@ -111,7 +111,7 @@ def test_what_a_body_teaches(
     assert taught(api, role, values, **known) == expected
 
 
-def test_lessons_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bindings_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.kafka.name_bindings.MOST", 5)
     topics = [{"name": f"t{n}", "topicId": f"{n:022}"} for n in range(9)]
     assert len(taught("Metadata", RESPONSE, {"topics": topics})) == 5

@@ -117,7 +117,7 @@ def sure(messages: Sequence[Message], available: Sequence[int] | None = None) ->
 # ---- headers
 
 
-def test_what_servers_and_clients_said() -> None:
+def test_what_servers_and_clients_sent() -> None:
     messages = recorded()
     assert len(messages) > 2_000
     assert sure(messages) >= len(messages) - 4  # an unknown type, what is too short for one, a SEND without payload

@@ -55,7 +55,7 @@ def test_where_numbers_are(name: str, expected: list[Reference]) -> None:
     assert list(Pulsar().names.references(Context(Role.ONEWAY, CODES[name]))) == expected
 
 
-def test_whoever_teaches_is_a_teacher_of_it() -> None:
+def test_whoever_teaches_is_a_source_of_it() -> None:
     told = {(CODES[name], kind) for name, _, name_bindings in BINDINGS for kind, *_ in name_bindings}
     assert told <= {(binding_source.code, binding_source.kind) for binding_source in Pulsar().names.binding_sources()}
     assert Pulsar().names.references(Context(Role.RAW)) == Pulsar().names.references(Context(Role.REQUEST, 4711)) == ()

@@ -239,7 +239,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_wrong_is_said_in_its_place(case: Case) -> None:
+def test_what_is_wrong_is_reported_in_its_place(case: Case) -> None:
     tree = joined(case.last, case.around)
     found = next(each for each in tree.findings if each.code == case.code and case.text in each.text)
     assert (found.offset or 0) + (found.length or 0) <= tree.sources[found.source].length

@@ -167,7 +167,7 @@ def test_every_cut_stands_for_itself(case: str) -> None:
         assert PULSAR.template(message[:end], context(message), None) is None
 
 
-def test_an_answer_beside_its_request() -> None:
+def test_an_answer_next_to_its_request() -> None:
     asked = lookup(300, "persistent://a/b/c")
     made = PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked, context(asked)))
     assert made is not None

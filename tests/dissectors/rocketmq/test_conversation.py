@@ -62,7 +62,7 @@ def test_partners(tmp_path: Path, case: str, use_fast_path: bool) -> None:
 
 
 @pytest.mark.parametrize("use_fast_path", [True, False])
-def test_what_is_asked_again_on_another_connection(tmp_path: Path, use_fast_path: bool) -> None:
+def test_what_is_requested_again_on_another_connection(tmp_path: Path, use_fast_path: bool) -> None:
     """A client gives up after three seconds and asks another broker, under a number of its own."""
     first, again = Talk((ask(1),), ENDS), Talk((ask(1), answer(1)), OTHER)
     packets = [*frames(segments(first), first), *frames(segments(again), again, 3_000 * STEP_NS)]

@@ -123,7 +123,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_notices(case: Case) -> None:
+def test_findings(case: Case) -> None:
     body, tree = ROCKETMQ.values(case.message, case.context), ROCKETMQ.tree(case.message, case.context)
     assert_tiles(tree)
     assert fold_tree(tree, case.context) == body

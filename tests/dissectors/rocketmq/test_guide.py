@@ -131,7 +131,7 @@ def test_facts(name: str, key: str, said: str) -> None:
     assert facts(name)[key] == said
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_what_is_not_known_is_not_reported() -> None:
     assert facts("HEART_BEAT_51002").keys() == {"asked of", "success"}
     assert "role" not in facts("PULL_MESSAGE")
     assert text("BROKER_NOT_EXIST").splitlines()[-1] == "  formerly  UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED"

@@ -286,7 +286,7 @@ def test_every_operation_has_a_line_that_can_be_read() -> None:
             assert said == said.strip(", ")
 
 
-def test_nothing_is_recalled_but_by_answers() -> None:
+def test_nothing_is_repeated_but_by_answers() -> None:
     assert not ROCKETMQ.request_fields(Context(REQUEST, 11))
     assert not ROCKETMQ.request_fields(Context(RESPONSE, None))
     assert not ROCKETMQ.request_fields(Context(RESPONSE, 310))

@@ -71,7 +71,7 @@ def test_strangers(port: int, data: bytes, what: str, advice: str, cut: Cut, tmp
     assert advice in said
 
 
-def test_each_side_is_said_by_its_own_bytes(tmp_path: Path) -> None:
+def test_each_side_is_recognised_by_its_own_bytes(tmp_path: Path) -> None:
     rows, said = of(tmp_path, 9876, (CLIENT, HELLO), (SERVER, SERVER_HELLO))
     assert ["ClientHello" in row["info"] for row in rows] == [row["from_client"] for row in rows] == [True, False]
     assert said == []

@@ -166,7 +166,7 @@ def test_answers(operation: str, asked: bytes | None, answer: bytes | int, known
     assert line(operation, Role.RESPONSE, message) == alone
 
 
-def test_only_what_is_recalled_is_said() -> None:
+def test_only_what_is_repeated_is_reported() -> None:
     """A request may be known by a few fields or by all of them; the line is the same."""
     asked, message = request(1, "setData", PATH + buffer(b"123") + bytes(4)), reply(1, err=-101)
     context = Context(Role.RESPONSE, load_numbers("operation")["setData"])

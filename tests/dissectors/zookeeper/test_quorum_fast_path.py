@@ -204,7 +204,7 @@ def test_what_is_not_steady(reason: dict[str, Any]) -> None:
     assert not FAST_PATH.steady(QuorumConversation(**reason))
 
 
-def test_an_ack_that_nobody_asked_for_is_no_answer() -> None:
+def test_an_ack_that_nobody_requested_is_no_answer() -> None:
     conversation = QUORUM.conversation()
     assert conversation.step(0, packet("ACK", 9), LEARNER).header == replace(
         QUORUM.header(packet("ACK", 9), LEARNER), role=Role.ONEWAY

@@ -124,7 +124,7 @@ def spoken(tmp_path: Path, writes: Sequence[tuple[int, bytes]], ends: object = C
     return rows(capture(tmp_path / "a.pcap", segments(talk), talk))
 
 
-def test_the_session_is_told_to_the_connect_that_asked_for_it(tmp_path: Path) -> None:
+def test_the_connect_gets_the_session_of_its_answer(tmp_path: Path) -> None:
     found = spoken(
         tmp_path, [(CLIENT, connect()), (SERVER, connected(0xABC)), (CLIENT, get_data(1)), (SERVER, reply(1, err=-101))]
     )

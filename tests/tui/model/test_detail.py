@@ -43,7 +43,7 @@ def test_what_a_last_chunk_completes_is_a_source() -> None:
         assert [field.spec.name for field in find_fields(tree, 1, 4199)] == ["payload", "whole", "payload"]
 
 
-def test_what_is_told_beside_the_fields() -> None:
+def test_texts_next_to_the_fields() -> None:
     with Session([KAFKA]) as session:
         session.load()
         detail = read_detail(session, 47, Limits())
@@ -73,7 +73,7 @@ def test_places() -> None:
         assert (place.source, place.offset, place.length) == (0, 0, 4)
 
 
-def test_secrets_are_masked_unless_asked_for() -> None:
+def test_secrets_are_masked_unless_requested() -> None:
     with Session([GOLDEN / "k4_sasl_java.pcap.zst"]) as session:
         session.load()
         rows = range(0, len(session.rows), 3)

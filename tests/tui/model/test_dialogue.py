@@ -74,7 +74,7 @@ def test_a_long_message_is_wished_for_and_shown_when_it_is_there(
         assert spelled(dialogue) == said
 
 
-def test_no_more_lines_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_lines_than_can_be_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_LINES", 10)
     with Session([KAFKA]).load() as session:
         dialogue = opened(session, 0, [])

@@ -95,7 +95,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
         assert {text for line in chart.draw(20, 2)[1:] for text in strip_styles(line)[chart.margin :]} == {" "}
 
 
-def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
+def test_the_selected_interval_is_reported_by_a_style_and_by_a_sign() -> None:
     chart = Chart("", [1.0] * 10, lambda value: f"{value:.0f}", "name")
     _, line = chart.draw(2 + 40, 1, selected=3)
     marked = next(at for at, (style, _) in enumerate(line) if style == "partner")

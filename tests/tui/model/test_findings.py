@@ -48,7 +48,7 @@ def test_lines_stay_what_they_were_as_more_comes() -> None:
         assert findings.find_line(mark) == FoldLine(2, 0)
 
 
-def test_problems_that_others_explain_are_told_with_these() -> None:
+def test_problems_that_others_explain_are_reported_with_these() -> None:
     with Session([KAFKA]).load() as session:
         table, findings = ProblemTable(session, 16), FindingList(session)
         for each in diagnose(session):

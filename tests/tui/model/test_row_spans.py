@@ -67,13 +67,13 @@ def test_the_first_cells_are_signs(case: str) -> None:
     ]
 
 
-def test_a_rule_s_sign_is_not_said_twice() -> None:
+def test_a_rule_s_sign_is_not_reported_twice() -> None:
     row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], BodyCells("BAD", "", ()))
     assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("error", "!"))))[:SIGN_CELLS] == "!  "
     assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("mine", "m"))))[:SIGN_CELLS] == "! m"
 
 
-def test_a_rule_paints_the_words_and_leaves_the_figures() -> None:
+def test_a_rule_paints_the_words_and_leaves_the_metrics() -> None:
     plain, ruled = (make_row_spans(ROW, COLUMNS, RowContext("14:15", rule=rule)) for rule in (None, ("slow", "~")))
     assert styles(ruled) == {"slow", "dim", "text"}
     assert [style for style, said in ruled if "Metadata" in said or "may create" in said] == ["slow", "slow"]

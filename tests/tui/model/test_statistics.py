@@ -100,7 +100,7 @@ def test_the_filter_of_a_bucket_keeps_the_latencies_that_it_counts(path: Path) -
     assert checked > 50
 
 
-def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
+def test_the_filter_of_an_interval_keeps_what_was_counted_in_it() -> None:
     view = views_of(MIXED)["Rate"]
     assert isinstance(view, RateView)
     total = len(opened(MIXED).rows)
@@ -116,7 +116,7 @@ def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
     assert begun == sorted(set(begun))
 
 
-def test_figures_are_those_of_stats() -> None:
+def test_metrics_are_those_of_stats() -> None:
     found = views_of(MIXED)
     for name, key, word in (("Topics", "protocol,topic", "topic"), ("Clients", "client", "client")):
         view = found[name]
@@ -204,7 +204,7 @@ def test_only_the_rows_that_are_shown_count() -> None:
     assert len(connections.table) < len(session.engine.streams)
 
 
-def test_no_rows_no_figures() -> None:
+def test_no_rows_no_metrics() -> None:
     found = list(make_statistics_views(opened(KAFKA), np.zeros(0, np.int64), silent()))
     assert [view.name for view in found[-1]] == list(STATISTICS_VIEWS)
     for view in found[-1]:

@@ -86,7 +86,7 @@ def test_as_many_as_doctor_tells(
 
 
 @driven(FENCED)
-async def test_a_filter_chooses_whose_findings_are_told(found: Drive) -> None:
+async def test_a_filter_chooses_whose_findings_are_reported(found: Drive) -> None:
     await found.filter("number >= 110 and number < 118")
     there = await opened(found)
     assert sum(there._findings.tally.counts.values()) == sum(

@@ -123,7 +123,7 @@ def test_what_leaves_memory_changes_nothing() -> None:
         assert compared == 8 * 109
 
 
-def test_no_more_is_kept_than_what_is_there_needs() -> None:
+def test_no_more_is_retained_than_what_is_there_needs() -> None:
     with Replayed(KAFKA, 30, 500) as session:
         kept = []
         for _ in session.grow():
@@ -238,7 +238,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(following.sessions) == 2
 
 
-def test_beyond_the_bound_nothing_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_bound_nothing_wrong_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MOST_REMEMBERED", 1)
     with opened(
         tmp_path, [OPENED, NEXT, (fetch(7, 2, "c0", "a0 b1"), fetched(7)), (fetch(7, 3), fetched(7))]

@@ -102,7 +102,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     check, steps, expected = CASES[case]
     assert texts(check, steps) == expected
 

@@ -170,7 +170,7 @@ CASES: dict[str, tuple[type[Check], list[MessageEvent], str | None]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_said_at_the_last(name: str) -> None:
+def test_what_is_reported_at_the_last(name: str) -> None:
     kind, steps, expected = CASES[name]
     before, said = show(kind, steps[:-1]), show(kind, steps)
     assert [expected in finding.text for finding in said[len(before) :] if expected] == [True] * (expected is not None)

@@ -309,7 +309,7 @@ def test_what_else_is_in_an_envelope_stays_bytes(inner: bytes) -> None:
     assert not unread(body)
 
 
-def test_an_envelopes_answer_needs_to_know_what_was_asked() -> None:
+def test_an_envelopes_answer_needs_to_know_what_was_requested() -> None:
     inner = struct.pack(">i", 5) + struct.pack(">h", 35) + struct.pack(">i", 0)
     asked = Context(Role.RESPONSE, 58, 0, {"innerCode": "18", "innerVersion": "0"})
     body, tree = both(answered(inner), asked)

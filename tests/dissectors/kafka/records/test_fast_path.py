@@ -184,7 +184,7 @@ def test_a_bomb_is_left() -> None:
         allow(USUAL)
 
 
-def test_much_is_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_path, "TOGETHER", 100)
     packed = batch(COMPRESS["gzip"](record(0, 0, b"k", bytes(90))), 1, 1)
     contents = [packed, batch(record(0, 0, b"plain", b"v"), 1), packed * 2, message(1, b"odd"), packed, b""]

@@ -313,7 +313,7 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     kind, steps, expected = CASES[case]
     found = texts(kind, steps)
     assert len(found) == len(expected), found

@@ -100,7 +100,7 @@ def test_an_entry_that_is_named_twice_in_an_ack_is_one() -> None:
 
 
 @pytest.mark.parametrize(("ids", "again", "left"), [([], 3, 0), ([place(0), place(9)], 2, 2)])
-def test_what_is_asked_for_again_is_taken_back(ids: list[Any], again: int, left: int) -> None:
+def test_what_is_requested_again_is_taken_back(ids: list[Any], again: int, left: int) -> None:
     book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(10)

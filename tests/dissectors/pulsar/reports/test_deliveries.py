@@ -210,7 +210,7 @@ def test_a_message_on_both_sides_of_a_proxy_is_one() -> None:
     assert book.only(*columns) == [(outer, delivery, ack, SIZE, 0, 3 * MS, 5 * MS, MS, 6 * MS)]
 
 
-def test_a_proxy_on_the_same_host_is_told_by_connect() -> None:
+def test_a_proxy_on_the_same_host_is_recognised_by_connect() -> None:
     book = ReportBuilder(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
     book.tell("CONNECT", {"proxy_to_broker_url": "pulsar://b"}, stream=2)
     for stream in (12, 2, 22):

@@ -54,7 +54,7 @@ def test_one_that_is_refused_and_comes_again_is_two(error: str, state: str) -> N
     assert book.only("state", "error") == [(state, error), ("open", None)]
 
 
-def test_one_that_is_asked_for_again_while_it_stands_is_one() -> None:
+def test_one_that_is_requested_again_while_it_stands_is_one() -> None:
     book = ReportBuilder(ProducerReport)
     book.producer()
     book.send(0)

@@ -228,7 +228,7 @@ def test_half_messages(phase: int, half: str, state: str) -> None:
     assert told.only("state", "queue", "offset") == [(state, None, None)]
 
 
-def test_a_message_that_is_recalled() -> None:
+def test_a_message_that_is_repeated() -> None:
     told = book()
     told.send("K", 100, 7, properties={"TIMER_DELAY_SEC": "20"})
     told.call("RECALL_MESSAGE", {}, {}, error=(604, "ILLEGAL_OPERATION"))

@@ -140,7 +140,7 @@ def test_what_a_client_says_of_itself() -> None:
     assert lines.only("groups", "asks", "answers")[2:] == [(["h", "g"], 2, 0), ([], 0, 2)]
 
 
-def test_what_is_said_of_a_message() -> None:
+def test_what_is_reported_of_a_message() -> None:
     lines = CommandReportBuilder(RoleReport)
     register(lines)
     lines.finish()

@@ -71,7 +71,7 @@ def test_an_exchange_of_all() -> None:
     }
 
 
-def test_the_messages_and_what_is_said_of_them() -> None:
+def test_the_messages_and_what_is_reported_of_them() -> None:
     book = Book(Commits)
     whole(book)
     book.finish()
@@ -93,7 +93,7 @@ def test_the_messages_and_what_is_said_of_them() -> None:
     )
 
 
-def test_what_a_follower_asked_the_leader() -> None:
+def test_requests_of_a_follower_to_the_leader() -> None:
     book = Book(Commits)
     whole(book)
     book.finish()
@@ -196,7 +196,7 @@ def test_who_came_back_did_not_ask_for_its_end() -> None:
     assert Commits.cells(entry)["client_ns"] is None
 
 
-def test_the_first_are_told_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_are_reported_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Commits, "limit", 4)
     book = Book(Commits)
     for zxid in range(10):

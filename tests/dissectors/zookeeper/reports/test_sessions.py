@@ -184,7 +184,7 @@ def test_ephemeral_nodes(case: str) -> None:
     assert book.only("ephemerals_created", "ephemerals")[0] == expected
 
 
-def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_are_reported_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SessionReport, "limit", 3)
     book = Book(SessionReport)
     for number in range(5):
@@ -193,7 +193,7 @@ def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
     assert [name for (name,) in book.only("session")] == [hex(0x100 + number) for number in range(5)]
 
 
-def test_what_is_said_of_each_message() -> None:
+def test_what_is_reported_of_each_message() -> None:
     book = Book(SessionReport)
     elsewhere(book)
     book.call("closeSession", {}, stream=20)
