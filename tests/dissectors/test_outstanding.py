@@ -97,9 +97,9 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
             done = found.acknowledge(reader, (1, entry), None)
             assert (done and done.thing) == plain.pop((reader, entry), None)
         elif what == "before":
-            gone = sorted(key for key in plain if key[0] == reader and key[1] < entry)
+            removed = sorted(key for key in plain if key[0] == reader and key[1] < entry)
             assert [each.thing for each in found.acknowledge_before(reader, (1, entry))] == [
-                plain.pop(key) for key in gone
+                plain.pop(key) for key in removed
             ]
         elif what == "to":
             expected = [(each, plain.pop((reader, each), None)) for each in range(entry + 1)]
@@ -107,9 +107,9 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
                 thing for _, thing in expected if thing is not None
             ]
         else:
-            gone = [key for key in plain if key[0] == reader]
-            assert sorted(found.drop(reader)) == sorted((1, each) for _, each in gone)
-            for key in gone:
+            removed = [key for key in plain if key[0] == reader]
+            assert sorted(found.drop(reader)) == sorted((1, each) for _, each in removed)
+            for key in removed:
                 del plain[key]
 
 

@@ -102,7 +102,7 @@ def test_entry_points_are_only_requested_where_a_file_names_the_group(
     (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text(content)
     (tmp_path / "lonely-1.0.egg-info").write_text("Name: lonely\n")
     monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "missing")])
-    asked: list[str] = []
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: asked.append(group) or EntryPoints([]))
+    requested: list[str] = []
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: requested.append(group) or EntryPoints([]))
     assert registry.problems() == ()
-    assert asked == [registry.GROUP] * found
+    assert requested == [registry.GROUP] * found

@@ -68,15 +68,15 @@ def test_incidents_are_reported(capture: str) -> None:
 def test_the_timeline_tells_each_event_once() -> None:
     with Session([HERE / "incidents" / "en395_trunc.pcap.zst"]).load() as session:
         timeline = build_timeline(session)
-    told = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
-    assert [each[:2] for each in told] == [
+    reported = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
+    assert [each[:2] for each in reported] == [
         ("leader-lost", "warning"),
         ("delays", None),
         ("elections", None),
         ("far-behind", "warning"),
         ("sessions", None),
     ]
-    assert told[0][2].endswith("It explains 25 more messages or connections.")
-    assert told[2][2] == "Server 3 joined the leader, server 2, within 175 ms."
+    assert reported[0][2].endswith("It explains 25 more messages or connections.")
+    assert reported[2][2] == "Server 3 joined the leader, server 2, within 175 ms."
     times = [entry.first for entry in timeline.entries]
     assert times == sorted(times)

@@ -12,7 +12,7 @@ BLOCK = 100
 
 
 def test_the_first_rows_are_given_and_the_others_counted() -> None:
-    told: list[Growth | ReadingEnd] = []
+    reported: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
         first = loader.begin(60)
@@ -21,10 +21,10 @@ def test_the_first_rows_are_given_and_the_others_counted() -> None:
         assert first.packets == BLOCK
         loader.join(0.1)
         assert loader.is_alive()
-        assert told == []
-        loader.resume(told.append)
+        assert reported == []
+        loader.resume(reported.append)
         loader.join(60)
-        *grown, ended = told
+        *grown, ended = reported
         assert isinstance(ended, ReadingEnd)
         assert ended.error is None
         rows = [message.rows for message in grown if isinstance(message, Growth)]
@@ -48,7 +48,7 @@ def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
 
 
 def test_nobody_waits_for_ever() -> None:
-    told: list[Growth | ReadingEnd] = []
+    reported: list[Growth | ReadingEnd] = []
     reading, writing = os.pipe()
     try:
         os.write(writing, KAFKA.read_bytes()[:50_000])  # more than its file header: opening waits for that
@@ -60,11 +60,11 @@ def test_nobody_waits_for_ever() -> None:
     finally:
         os.close(reading)
         os.close(writing)
-    assert told == []
+    assert reported == []
 
 
 def test_what_can_not_be_read_is_reported_at_once() -> None:
-    told: list[Growth | ReadingEnd] = []
+    reported: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
 
@@ -73,8 +73,8 @@ def test_what_can_not_be_read_is_reported_at_once() -> None:
 
         session.grow = broken  # type: ignore[assignment,method-assign]
         assert loader.begin(60) is None
-        loader.resume(told.append)
+        loader.resume(reported.append)
         loader.join(60)
-    (ended,) = told
+    (ended,) = reported
     assert isinstance(ended, ReadingEnd)
     assert str(ended.error) == "gone"

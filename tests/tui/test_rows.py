@@ -472,12 +472,12 @@ def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rules_are_read_next_to_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
     whole = appearance._take
-    monkeypatch.setattr(appearance, "_take", lambda *found: asked.append("taken") or whole(*found))
+    monkeypatch.setattr(appearance, "_take", lambda *found: requested.append("taken") or whole(*found))
 
     async def test(found: Drive) -> None:
-        assert asked == ["taken"]
+        assert requested == ["taken"]
 
     drive(test)
 

@@ -54,15 +54,15 @@ def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
 
     async def test(found: Drive) -> None:
         await found.filter("kafka.Produce")
-        kept = found.rows()
+        remaining = found.rows()
         await save(found, "are shown", form, path)
         await saved(found)
         if form == "ndjson":
-            assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == kept
+            assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == remaining
         elif form in ("csv", "tsv"):
-            assert len(path.read_text().splitlines()) == len(kept) + 1
+            assert len(path.read_text().splitlines()) == len(remaining) + 1
         elif form == "raw":
-            assert path.read_bytes() == b"".join(read_messages(found.main.session, np.array(kept)))
+            assert path.read_bytes() == b"".join(read_messages(found.main.session, np.array(remaining)))
         elif form == "pcapng":
             with Session([path]).load() as again:
                 assert {

@@ -95,9 +95,12 @@ def test_a_lone_response(api: str) -> None:
 
 def test_a_request_and_its_response_only_if_given() -> None:
     both = METADATA_V1 + METADATA_V1_ANSWER
-    told = objects(run("decode", both, "--response", "--json"))
-    assert [(each["role"], each["operation"]) for each in told] == [("request", "Metadata"), ("response", "Metadata")]
-    assert told[1]["findings"] == []
+    reported = objects(run("decode", both, "--response", "--json"))
+    assert [(each["role"], each["operation"]) for each in reported] == [
+        ("request", "Metadata"),
+        ("response", "Metadata"),
+    ]
+    assert reported[1]["findings"] == []
     untold = objects(run("decode", both, "--json"))
     assert untold[1]["operation"] != "Metadata"
 
@@ -147,10 +150,10 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
 def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:
     done = run("decode", *arguments)
     assert (done.returncode, done.stdout) == (2, b"")
-    said = done.stderr.decode()
-    assert said.startswith("wireanalyze: ")
-    assert text in said
-    assert said.count("\n") == 1
+    output = done.stderr.decode()
+    assert output.startswith("wireanalyze: ")
+    assert text in output
+    assert output.count("\n") == 1
 
 
 def test_text_has_tree_and_bytes() -> None:

@@ -263,8 +263,8 @@ def test_the_time_of_the_table(listed: Listed) -> None:
     relative = listed(KAFKA, "--time-format", "relative").decode().splitlines()
     for row, plain, whole, seconds in zip([None, *all_rows(KAFKA)], usual, iso, relative, strict=True):
         assert whole == f"{plain[:7]}{row['time'] if row else 'Time'.ljust(30)}{plain[25:]}"
-        said = as_seconds(nanoseconds(row["time"]) - first_packet_of_kafka()) if row else "Time"
-        assert seconds == f"{plain[:7]}{said.rjust(18)}{plain[25:]}"
+        text = as_seconds(nanoseconds(row["time"]) - first_packet_of_kafka()) if row else "Time"
+        assert seconds == f"{plain[:7]}{text.rjust(18)}{plain[25:]}"
 
 
 @cache

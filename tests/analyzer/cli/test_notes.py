@@ -35,9 +35,9 @@ def test_a_finding_that_is_alone_is_reported_as_it_is(call: Call, tmp_path: Path
     data = (Path(__file__).parents[3] / "captures" / "kafka.pcap").read_bytes()
     path = tmp_path / "cut.pcap"
     path.write_bytes(data[:-3])
-    told = call("list", str(path))[2]
-    assert told == call("list", "-v", str(path))[2]
-    assert "(damaged-capture)" in told
+    reported = call("list", str(path))[2]
+    assert reported == call("list", "-v", str(path))[2]
+    assert "(damaged-capture)" in reported
 
 
 def test_doctor_tells_of_connections_by_port(call: Call, lossy: str) -> None:

@@ -43,11 +43,11 @@ def test_without_a_terminal_it_says_so(arguments: list[str]) -> None:
 @pytest.mark.parametrize(("said", "tables"), [([], None), (["--memory", "1G"], (1 << 30) - PROGRAM)], ids=str)
 def test_memory(said: list[str], tables: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing leaves unless that is said."""
-    asked: list[StartOptions] = []
+    requested: list[StartOptions] = []
     monkeypatch.setenv(DRIVER, "of a browser's page")
-    monkeypatch.setattr("tui.run", lambda _, opened: asked.append(opened))
+    monkeypatch.setattr("tui.run", lambda _, opened: requested.append(opened))
     assert run(["open", str(KAFKA), *said]) == 0
-    assert asked[0].memory == tables
+    assert requested[0].memory == tables
 
 
 class Terminal:

@@ -38,8 +38,8 @@ needs_spark = pytest.mark.skipif(
 )
 def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", *arguments, "-o", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr()
-    assert (told.out, text in told.err, told.err.count("\n")) == ("", True, 1)
+    reported = capsys.readouterr()
+    assert (reported.out, text in reported.err, reported.err.count("\n")) == ("", True, 1)
     assert not (tmp_path / "out").exists()
 
 

@@ -84,11 +84,11 @@ def test_for_programs() -> None:
     session = found["session"]
     assert (session["id"], session["epoch"], session["complete"]) == (268456014, 2, True)
     assert session["partitions"][0] == {"topic": topic, "partition": 1, "fetchOffset": 11}
-    asked = json.loads(shown("k4_java_classic", 45, "--json"))
-    assert "session" not in asked
-    (node,) = nodes(asked["fields"], "topicId")
+    requested = json.loads(shown("k4_java_classic", 45, "--json"))
+    assert "session" not in requested
+    (node,) = nodes(requested["fields"], "topicId")
     assert (node["value"], node["text"]) == (topic, "jg")
-    assert topic in asked["row"]["info"]
+    assert topic in requested["row"]["info"]
     metadata_log = {"kind": "topic", "id": "AAAAAAAAAAAAAAAAAAAAAQ", "name": "__cluster_metadata", "message": None}
     assert metadata_log in json.loads(shown("k4_election", 8, "--json"))["names"]
 

@@ -168,10 +168,10 @@ def test_what_is_wrong_is_one_sentence_before_anything_begins(
 ) -> None:
     monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", None)
     assert program.run(["sniff", "--headless", *options]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert text in said.err
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert text in output.err
+    assert output.err.count("\n") == 1
 
 
 WAYS = [
@@ -239,28 +239,30 @@ def test_without_a_terminal_the_tui_says_so(
 
 @LIBPCAP
 def test_rows_as_they_come_are_those_of_the_file(network: Network, folder: Path) -> None:
-    said = conversation(CAPTURE, STREAM)
+    output = conversation(CAPTURE, STREAM)
     with sniffing(
         network, folder, "-i", "lo", "-f", f"tcp port {PORT}", "-w", "kept.pcapng", *NDJSON, "--fields"
     ) as running:
-        network.talk(said, PORT)
-        until("the rows", lambda: running.rows.count("\n") == len(said), lambda: ended(running))  # while it still runs
+        network.talk(output, PORT)
+        until(
+            "the rows", lambda: running.rows.count("\n") == len(output), lambda: ended(running)
+        )  # while it still runs
         assert running.end(signal.SIGINT) == 0
     live, file = (without_what_comes_later(text) for text in (running.rows, listed(folder, *NDJSON, "--fields")))
     assert live == file
     assert "packets captured to kept.pcapng" in running.said
-    assert f"; {len(said)} messages" in running.said
+    assert f"; {len(output)} messages" in running.said
     assert "dropped" not in running.said
     assert (folder / "kept.pcapng").stat().st_uid == NOBODY
 
 
 @LIBPCAP
 def test_rows_of_a_ring_and_two_interfaces(network: Network, folder: Path, messages: int) -> None:
-    said = conversation(CAPTURE, STREAM)
+    text = conversation(CAPTURE, STREAM)
     options = ("-i", "v0", "-i", "lo", *TCP, "-w", "kept.pcapng", "--ring", "packets:200")
     with sniffing(network, folder, *options, *NDJSON) as running:
-        network.talk(said, PORT)
-        sent(network, running, messages + len(said))
+        network.talk(text, PORT)
+        sent(network, running, messages + len(text))
         assert running.end(signal.SIGTERM) == 0
     files = list(folder.glob("kept_*.pcapng"))
     assert len(files) > len(FRAMES) // 200
@@ -420,15 +422,15 @@ def test_a_terminal_shows_the_state(network: Network, folder: Path, messages: in
     try:
         until("the capture", lambda: list(folder.glob("*.pcapng")))
         network.send(FRAMES)
-        told = read_until(ours, f"capturing v0: {len(FRAMES):,} packets, {messages} messages")
+        reported = read_until(ours, f"capturing v0: {len(FRAMES):,} packets, {messages} messages")
         process.send_signal(signal.SIGINT)
-        told += read_until(ours, f"{len(FRAMES):,} packets captured to kept.pcapng")
+        reported += read_until(ours, f"{len(FRAMES):,} packets captured to kept.pcapng")
         assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()
         os.close(ours)
-    lines = [line.rpartition(WIPE)[2] for line in told.split("\r\n")]
+    lines = [line.rpartition(WIPE)[2] for line in reported.split("\r\n")]
     assert sum(line[:6].strip().isdecimal() for line in lines) == messages  # none of them stands behind that line
 
 

@@ -51,8 +51,8 @@ def opened(folder: Path, pairs: Sequence[Pair]) -> Session:
     def writes() -> Iterator[tuple[int, bytes]]:
         yield CLIENT, connect()
         yield SERVER, connected(0x77)
-        for asked, answered in pairs:
-            yield CLIENT, asked
+        for requested, answered in pairs:
+            yield CLIENT, requested
             yield SERVER, answered
 
     talk = Talk(tuple(writes()), ENDS)
@@ -67,8 +67,8 @@ def get(xid: int, path: str | None, watch: bool = False, size: int = 5, err: int
 
 def create(xid: int, path: str, scheme: str = "world", size: int = 3) -> Pair:
     acls = WORLD if scheme == "world" else vector(acl(scheme, "ben:secret"))
-    asked = ustring(path) + buffer(b"d" * size) + acls + bytes(4)
-    return request(xid, "create", asked), reply(xid, ustring(path))
+    requested = ustring(path) + buffer(b"d" * size) + acls + bytes(4)
+    return request(xid, "create", requested), reply(xid, ustring(path))
 
 
 def infos(session: Session) -> list[str]:

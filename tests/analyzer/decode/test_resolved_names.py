@@ -65,8 +65,8 @@ def fetched(*topics: int, offset: int = 0) -> tuple[bytes, bytes]:
         topic_id(number) + b"\2" + struct.pack(">iiqiqi", 0, 0, offset, 0, 0, 1 << 20) + b"\0\0" for number in topics
     ]
     body = struct.pack(">iiiibii", -1, 500, 1, 1 << 20, 0, 0, 0) + bytes([len(parts) + 1]) + b"".join(parts)
-    asked = request(1, 13, b"\0" + body + b"\1\1\0")
-    return asked, answer(b"\0" + struct.pack(">ihi", 0, 0, 0) + b"\1\0")
+    requested = request(1, 13, b"\0" + body + b"\1\1\0")
+    return requested, answer(b"\0" + struct.pack(">ihi", 0, 0, 0) + b"\1\0")
 
 
 def shown(session: Session, *, streaming: bool = False, most: int = 98_304) -> list[list[str]]:

@@ -320,6 +320,6 @@ def test_others_can_read_it(tmp_path: Path) -> None:
 
 def tshark(capture: Path) -> list[str]:
     names = ("time_epoch", "len", "cap_len", "interface_name", "comment")
-    asked = [part for name in names for part in ("-e", f"frame.{name}")]
-    command = ["tshark", "-n", "-r", str(capture), "-T", "fields", *asked, "-e", "tcp.seq_raw"]
+    requested = [part for name in names for part in ("-e", f"frame.{name}")]
+    command = ["tshark", "-n", "-r", str(capture), "-T", "fields", *requested, "-e", "tcp.seq_raw"]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()

@@ -74,8 +74,8 @@ def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
         Segment(CLIENT, 22, REQUEST),
         Segment(CLIENT, 22, b"\xff" * 22),
     ]
-    said = found(capture(tmp_path / "a.pcap", segments))
-    assert said == [(2, "orphan-response"), (2, "guessed-layout"), (None, "conflicting-overlap")]
+    text = found(capture(tmp_path / "a.pcap", segments))
+    assert text == [(2, "orphan-response"), (2, "guessed-layout"), (None, "conflicting-overlap")]
 
 
 @pytest.mark.parametrize(("waited", "codes"), [(GRACE - 1, []), (GRACE + 1_000_000, ["unanswered"])])
@@ -179,8 +179,8 @@ def test_one_direction_alone_is_reported_once(tmp_path: Path, side: int, directi
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.checks", lambda self: (Answers,))
     with Session([PULSAR]).load() as session:
-        said = [(row, finding.text) for row, finding, *_ in diagnose(session) if finding.code == "bug"]
-    assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
+        output = [(row, finding.text) for row, finding, *_ in diagnose(session) if finding.code == "bug"]
+    assert [(row, text) for row, text in output if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 
 class Failing(Check):

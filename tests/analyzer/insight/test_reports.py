@@ -283,12 +283,12 @@ def test_a_message_that_concerns_nobody_is_named_by_no_line(path: Path) -> None:
             (table,) = ReportReading(session, [each]).run()
             named = {row for entry in table.entries for _, row in entry.rows}
             for row in named:
-                asked = (
+                requested = (
                     read_header(session, row).operation,
                     read_header(session, row).role,
                     decode_body(session, row).values,
                 )
-                assert each.concerns(*asked), (each.name, row)
+                assert each.concerns(*requested), (each.name, row)
 
 
 def test_a_read_without_a_watch_reads_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

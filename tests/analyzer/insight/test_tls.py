@@ -71,10 +71,10 @@ def test_certificates(tmp_path: Path, text: str | None) -> None:
     if text is None:
         assert found == []
     else:
-        ((code, said, _),) = found
+        ((code, output, _),) = found
         assert code == "expired-certificate"
-        assert said.startswith(text)
-        assert said.endswith(", 5 days before the connection")
+        assert output.startswith(text)
+        assert output.endswith(", 5 days before the connection")
 
 
 def test_hellos_and_certificates_are_reported_without_keys() -> None:

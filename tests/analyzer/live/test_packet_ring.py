@@ -119,10 +119,10 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("lo"), ring(None), ring(None, "tcp port 9092")]
     for tap in taps:
         tap.begin()
-    beside = subprocess.Popen(command, stderr=subprocess.PIPE)
+    other = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
-        assert beside.stderr is not None
-        beside.stderr.readline()
+        assert other.stderr is not None
+        other.stderr.readline()
         for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
             with socket.socket(family, socket.SOCK_DGRAM) as out:
                 out.connect((address, 9))
@@ -139,8 +139,8 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
                         left -= len(accepted.recv(left))
         time.sleep(0.2)
     finally:
-        beside.terminate()
-        beside.communicate(timeout=PATIENCE)
+        other.terminate()
+        other.communicate(timeout=PATIENCE)
     counts = [all_of(tap, tmp_path / f"{number}") for number, tap in enumerate(taps)]
     with PacketReader([recorded]) as packets:
         list(packets.blocks())
@@ -162,11 +162,11 @@ def test_what_does_not_fit_is_counted(ring: Ring, tmp_path: Path) -> None:
     big = max(FRAMES, key=len)
     count = 5 * BLOCK // len(big) + 1
     send([big] * count)
-    kept = all_of(tap, tmp_path / "a")
+    remaining = all_of(tap, tmp_path / "a")
     received, dropped = tap.counters()
     assert dropped > 0
-    assert (received, kept) == (count, count - dropped)
-    assert frames_in(tmp_path / "a") == [big] * kept
+    assert (received, remaining) == (count, count - dropped)
+    assert frames_in(tmp_path / "a") == [big] * remaining
     tap.begin()
     assert tap.counters() == (0, 0)
     send(FRAMES[:5])

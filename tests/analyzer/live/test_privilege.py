@@ -141,8 +141,8 @@ def test_files_are_looked_at_impersonate_sudo_caller() -> None:
         (SUDO, [[0, NOBODY, 0], [0, NOBODY, 0], [NOBODY], pwd.getpwuid(NOBODY).pw_dir, False]),
         ({}, [[0] * 3, [0] * 3, os.getgroups(), "/root", True]),
     ):
-        said = " ".join(f"{name}={value}" for name, value in {"HOME": "/root", **environment}.items())
-        (found,) = told(f"env {said} {python('-c', LOOKING)}")[0]  # type: ignore[misc]
+        text = " ".join(f"{name}={value}" for name, value in {"HOME": "/root", **environment}.items())
+        (found,) = told(f"env {text} {python('-c', LOOKING)}")[0]  # type: ignore[misc]
         assert found == [True, *expected]
 
 

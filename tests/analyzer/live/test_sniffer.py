@@ -207,11 +207,11 @@ def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
         child.begin(tmp_path / "live")
         send(MANY[:450])
         assert child.stop().packets == 450
-    gone = [Path(line.path) for line in child.heard if isinstance(line, FileRemovedMessage)]
-    kept = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)][3:]
-    assert len(gone) == 3
-    assert sorted(tmp_path.iterdir()) == kept
-    assert [frame for path in kept for frame in frames_in(path)] == MANY[300:450]
+    removed = [Path(line.path) for line in child.heard if isinstance(line, FileRemovedMessage)]
+    remaining = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)][3:]
+    assert len(removed) == 3
+    assert sorted(tmp_path.iterdir()) == remaining
+    assert [frame for path in remaining for frame in frames_in(path)] == MANY[300:450]
 
 
 @pytest.mark.parametrize(
@@ -329,6 +329,6 @@ def test_many_interfaces_share_what_all_may_have(
     monkeypatch.setattr(packet_ring, "PacketRing", Granting)
     monkeypatch.setattr(privilege, "give_up", lambda user: None)
     taps: list[Any]
-    taps, said = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
+    taps, text = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
     assert [tap.granted for tap in taps] == [given * MIB] * interfaces
-    assert tuple(said) == notes
+    assert tuple(text) == notes

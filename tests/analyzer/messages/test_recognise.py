@@ -91,8 +91,8 @@ def test_who_speaks_it_on_the_port_of_another_is_believed(
     talk: Talk, port: int, shown: tuple[int, ...], messages: int, tmp_path: Path
 ) -> None:
     writes = tuple(each for each in talk.writes[:messages] if each[0] in shown)
-    spoken = on_port(replace(talk, writes=writes), port)
-    with Session([capture(tmp_path / "a.pcap", segments(spoken), spoken)]).load() as session:
+    protocol = on_port(replace(talk, writes=writes), port)
+    with Session([capture(tmp_path / "a.pcap", segments(protocol), protocol)]).load() as session:
         assert [row["operation"] is not None for row in rows_of(session)] == [True] * len(writes)
         assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
         assert [finding.code for finding in session.findings if finding.code == "wrong-protocol"] == ["wrong-protocol"]

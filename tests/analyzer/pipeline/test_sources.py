@@ -174,8 +174,8 @@ def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:
 
 
 def test_what_is_passed_over_in_a_folder_is_reported(tree: Path) -> None:
-    (told,) = find_captures([str(tree / "a")]).passed_over
-    assert "notes.txt is not a capture" in told
+    (reported,) = find_captures([str(tree / "a")]).passed_over
+    assert "notes.txt is not a capture" in reported
 
 
 @pytest.mark.parametrize(

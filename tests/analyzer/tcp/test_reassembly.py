@@ -36,8 +36,8 @@ class Feed:
         self.packet += 1
         self.now += 1
         location = 10_000 + offset if at is None else at
-        kept = length if captured is None else captured
-        return self.half.accept(BASE + offset & 0xFFFFFFFF, location, length, kept, self.packet, self.now)
+        remaining = length if captured is None else captured
+        return self.half.accept(BASE + offset & 0xFFFFFFFF, location, length, remaining, self.packet, self.now)
 
 
 def opened() -> Feed:
@@ -233,12 +233,12 @@ def test_with_losses_it_is_the_string_with_gaps(
     network: tuple[bytes, int, list[tuple[int, int]]], draw: st.DataObject
 ) -> None:
     _, base, segments = network
-    kept = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
+    remaining = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
     half = HalfStream()
     half.open(base - 1 & 0xFFFFFFFF)
     seen = set()
     ready: list[Piece] = []
-    for packet, (begin, end) in enumerate(kept):
+    for packet, (begin, end) in enumerate(remaining):
         if end - begin == 1 and begin == half.next - 1:
             continue
         seen |= set(range(begin, end))

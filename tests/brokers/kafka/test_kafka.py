@@ -100,11 +100,11 @@ def test_every_record_that_it_sent(recorded: Recording, journal: Journal) -> Non
 
 def test_every_record_that_it_got(recorded: Recording, journal: Journal) -> None:
     (topic,) = journal.created
-    kept = set(journal.produced)
+    remaining = set(journal.produced)
     if journal.client == transactions.CLIENT:
         # What was aborted is fetched, and kept from the application by its client.
-        kept -= {each for each in kept if len(RECORDS) < each.offset <= 2 * len(RECORDS)}
-    assert set(journal.consumed) == kept
+        remaining -= {each for each in remaining if len(RECORDS) < each.offset <= 2 * len(RECORDS)}
+    assert set(journal.consumed) == remaining
     assert recorded.decoded.fetched(topic) == set(journal.produced)
 
 

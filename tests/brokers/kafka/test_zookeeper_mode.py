@@ -71,13 +71,13 @@ def test_everything_is_read(recorded: Recording) -> None:
 
 
 def test_brokers_are_those_of_the_topic(recorded: Recording) -> None:
-    told = {
+    reported = {
         (state["topicName"], partition["partitionIndex"], tuple(sorted(partition["replicas"])))
         for request, _ in recorded.decoded.exchanges("LeaderAndIsr", "")
         for state in request["topicStates"]
         for partition in state["partitionStates"]
     }
-    assert (java_tools.TOPIC, 0, NODES) in told
+    assert (java_tools.TOPIC, 0, NODES) in reported
 
 
 def test_what_was_sent_is_what_was_got_and_what_replicas_have(recorded: Recording) -> None:

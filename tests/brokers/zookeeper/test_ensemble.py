@@ -153,7 +153,9 @@ def test_every_message_next_to_what_the_servers_own_classes_read(recorded: Recor
     truth = vendor.expected(rows, messages, reader)
     found, values = vendor.compare(rows, truth)
     print(found.report(), f"{values} values", sep="\n")
-    unread = {row["operation"] for row, told in zip(rows, truth, strict=True) if told is None and not _cut_off(row)}
+    unread = {
+        row["operation"] for row, reported in zip(rows, truth, strict=True) if reported is None and not _cut_off(row)
+    }
     assert unread <= set(scenario.WORDS)
     assert values > 2_000
     assert found.causes == {}, found.report()

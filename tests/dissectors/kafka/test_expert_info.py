@@ -142,10 +142,10 @@ def test_of_batches(records: bytes, text: str | None) -> None:
     if text is None:
         assert found == []
     else:
-        ((code, said),) = found
+        ((code, output),) = found
         assert code == "inconsistent-batch"
-        assert said.startswith("t-0: ")
-        assert text in said
+        assert output.startswith("t-0: ")
+        assert text in output
 
 
 def test_of_a_codec_that_is_newer_than_the_request() -> None:

@@ -23,11 +23,11 @@ TOPIC = "SgIQxGBmQrarNAyoMjdEOw"
 
 
 def taught(api: str, role: Role, values: Mapping[str, Any], **known: Any) -> list[tuple[str, str, str]]:
-    asked = known.get("asked")
+    requested = known.get("asked")
     context = Context(role, CODES[api], 0)
     found = list(
         Kafka().names.name_bindings(
-            BoundName(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7"))
+            BoundName(values, context, lambda: requested, known.get("client"), known.get("host", "10.0.0.7"))
         )
     )
     assert all(binding.scope is None for binding in found)

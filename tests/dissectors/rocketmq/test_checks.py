@@ -100,8 +100,8 @@ def leave(at: int, client: str = "c1") -> MessageEvent:
 
 
 def master(at: int, epoch: int, address: str, name: str = "CONTROLLER_GET_REPLICA_INFO") -> list[Step]:
-    told = {"masterAddress": address, "masterEpoch": epoch, "masterBrokerId": 1}
-    return call(name, at, told, brokerName="a")
+    reported = {"masterAddress": address, "masterEpoch": epoch, "masterBrokerId": 1}
+    return call(name, at, reported, brokerName="a")
 
 
 def leader(at: int, address: str) -> list[Step]:
@@ -277,9 +277,9 @@ def test_what_is_reported(case: str) -> None:
 
 
 def test_sentences_are_of_known_codes_and_all_are_reported() -> None:
-    said = {finding.code for kind, steps, _ in CASES.values() for finding in show(kind, steps)}
+    text = {finding.code for kind, steps, _ in CASES.values() for finding in show(kind, steps)}
     sentences = table("checks")["sentences"].values()
-    assert said == {code for code, _, _ in sentences} <= CODES.keys()
+    assert text == {code for code, _, _ in sentences} <= CODES.keys()
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])

@@ -97,8 +97,8 @@ def test_the_guide_speaks_of_what_there_is() -> None:
     assert guide["commands"].keys() < names
     assert kinds - {None} <= guide["kinds"].keys()
     assert guide["responses"].keys() <= set(table("names")["responses"].values())
-    told = [*guide["oneway"], *guide["removed"], *guide["newer"], *guide["raft"]]
-    assert set(told) | {int(code) for name in ("former", "empty", "classes") for code in guide[name]} < set(
+    reported = [*guide["oneway"], *guide["removed"], *guide["newer"], *guide["raft"]]
+    assert set(reported) | {int(code) for name in ("former", "empty", "classes") for code in guide[name]} < set(
         operations()
     )
     for name, fields in guide["newerFields"].items():

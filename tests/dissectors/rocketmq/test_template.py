@@ -206,14 +206,14 @@ def test_every_cut_stands_for_itself(case: str) -> None:
 
 
 def test_an_answer_next_to_its_request() -> None:
-    (answer, code, _), asked = SHAPES["an answer"], SHAPES["a send"][0]
+    (answer, code, _), requested = SHAPES["an answer"], SHAPES["a send"][0]
     contexts = Context(RESPONSE, code), Context(REQUEST, code)
-    made = make_template(answer, contexts[0], (asked, contexts[1]))
+    made = make_template(answer, contexts[0], (requested, contexts[1]))
     assert made is not None
-    assert made.builder.data == answer + asked
+    assert made.builder.data == answer + requested
     assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
-    assert told(made.body.request) == told(ROCKETMQ.values(asked, contexts[1]).values)
-    assert make_template(answer, contexts[0], (asked[:-1], contexts[1])) is None
+    assert told(made.body.request) == told(ROCKETMQ.values(requested, contexts[1]).values)
+    assert make_template(answer, contexts[0], (requested[:-1], contexts[1])) is None
 
 
 @given(st.sampled_from([*SHAPES.values()]), st.data())

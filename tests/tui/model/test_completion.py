@@ -264,8 +264,8 @@ def test_a_secret_is_no_value(name: str) -> None:
     reader = captured(name).reader
     for path, contents in secrets_of(captured(name)).items():
         known = {each if isinstance(each, bytes) else each.encode() for each in contents if each}
-        said = "".join(each.text for each in sample_values(reader.session, path, len(reader.session.rows), 0))
-        assert not any(each.hex(":") in said or each.decode("latin-1") in said for each in known), path
+        output = "".join(each.text for each in sample_values(reader.session, path, len(reader.session.rows), 0))
+        assert not any(each.hex(":") in output or each.decode("latin-1") in output for each in known), path
 
 
 def test_earlier_ones_go_back_and_forth() -> None:

@@ -49,19 +49,19 @@ def test_texts_next_to_the_fields() -> None:
         detail = read_detail(session, 47, Limits())
         assert strip_styles(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
         (about,) = detail.notes
-        told = [strip_styles(about.line), *(strip_styles(note.line) for note in about.children)]
-        assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
-        assert "answers message 47, 991us later" in told
+        reported = [strip_styles(about.line), *(strip_styles(note.line) for note in about.children)]
+        assert reported[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
+        assert "answers message 47, 991us later" in reported
         assert detail.partner == 46
         cells = CellReader(session).read_stream(7, 28)
-        told = [strip_styles(note.line) for note in make_stream_notes(session, cells)]
-        assert told[:4] == [
+        reported = [strip_styles(note.line) for note in make_stream_notes(session, cells)]
+        assert reported[:4] == [
             "id: 127.0.0.1:58834>127.0.0.1:29092",
             "protocol: kafka",
             "client: 127.0.0.1:58834",
             "server: 127.0.0.1:29092",
         ]
-        assert "messages: 28" in told
+        assert "messages: 28" in reported
 
 
 def test_places() -> None:

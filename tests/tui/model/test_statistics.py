@@ -121,8 +121,8 @@ def test_metrics_are_those_of_stats() -> None:
     for name, key, word in (("Topics", "protocol,topic", "topic"), ("Clients", "client", "client")):
         view = found[name]
         assert isinstance(view, TableView)
-        said = run("stats", str(MIXED), "--by", key, "--format", "json")
-        groups = [each for each in json.loads(said.stdout)["groups"] if name == "Clients" or each[word]]
+        text = run("stats", str(MIXED), "--by", key, "--format", "json")
+        groups = [each for each in json.loads(text.stdout)["groups"] if name == "Clients" or each[word]]
         assert [each["messages"] for each in groups] == column(view, "messages")
         assert [each["p99_ns"] for each in groups] == column(view, "p99")
         assert [each["errors"] for each in groups] == column(view, "errors")
@@ -180,10 +180,10 @@ def test_the_overview_says_what_is_wrong_and_leads_there() -> None:
     assert kept(MIXED, nothing.lead.condition) == 4
     assert f"{kept(MIXED, silent_ones.lead.condition)} requests" in strip_styles(silent_ones.line)
     waiting = [item.lead.row for item in lines(view) if isinstance(item.lead, MessageLead)]
-    said = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
-    assert waiting == [each["number"] - 1 for each in said["unanswered"]["oldest"]][: len(waiting)]
+    text = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
+    assert waiting == [each["number"] - 1 for each in text["unanswered"]["oldest"]][: len(waiting)]
     operations = [item for item in lines(view) if isinstance(item.key, tuple) and isinstance(item.lead, FilterLead)]
-    assert len(operations) == len(said["operations"])
+    assert len(operations) == len(text["operations"])
 
 
 def test_only_the_rows_that_are_shown_count() -> None:

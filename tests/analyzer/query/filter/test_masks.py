@@ -84,8 +84,8 @@ def streamed(request: pytest.FixtureRequest) -> Captured:
 
 def test_rows_of_a_stream_are_filtered_by_what_a_stream_prints(streamed: Captured) -> None:
     rows = streamed.all_rows
-    asked = [Comparison(Value(key)) for key in ("partner", "partner_id", "client", "latency", "error", "info")]
-    for comparison in asked:
+    requested = [Comparison(Value(key)) for key in ("partner", "partner_id", "client", "latency", "error", "info")]
+    for comparison in requested:
         found = compile_filter(comparison.value.path).find_mask(streamed.reader, rows).tolist()
         assert found == [holds(comparison, row) for row in streamed.printed]
     some = next(row["client"] for row in streamed.printed if row["client"])

@@ -161,7 +161,7 @@ def test_one_names_no_more_messages_than_that() -> None:
     book = ReportBuilder(ProducerReport)
     book.producer()
     for sequence in range(200):
-        said = {"producer_id": 0, "error": "PersistenceError"}
-        book.call("SEND", {"producer_id": 0, "sequence_id": sequence}, "SEND_ERROR", said)
+        text = {"producer_id": 0, "error": "PersistenceError"}
+        book.call("SEND", {"producer_id": 0, "sequence_id": sequence}, "SEND_ERROR", text)
     assert book.only("errors") == [(200,)]
     assert len(book.entries[0].rows) == ProducerRow.most_rows

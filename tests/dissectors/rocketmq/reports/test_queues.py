@@ -16,8 +16,8 @@ EMPTY, RETRY, MOVED = (19, "PULL_NOT_FOUND"), (20, "PULL_RETRY_IMMEDIATELY"), (2
 
 
 def pull(lines: CommandReportBuilder, at: int, to: int, end: int, flag: int = 2, **more: Any) -> None:
-    said = {"nextBeginOffset": to, "minOffset": 0, "maxOffset": end}
-    lines.call("PULL_MESSAGE", said, **OF, queueOffset=at, sysFlag=flag, **more)
+    text = {"nextBeginOffset": to, "minOffset": 0, "maxOffset": end}
+    lines.call("PULL_MESSAGE", text, **OF, queueOffset=at, sysFlag=flag, **more)
 
 
 def commit(lines: CommandReportBuilder, offset: int) -> None:

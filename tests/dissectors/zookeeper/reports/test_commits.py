@@ -36,8 +36,8 @@ def whole(book: Book) -> None:
     book.packet("FOLLOWERINFO", {"serverid": 1}, stream=FIRST)
     book.packet("FOLLOWERINFO", {"serverid": 2}, stream=SECOND)
     row = book.tell({}, operation="setData", role=Role.REQUEST, stream=CLIENT, xid=1, partner=10)
-    asked = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
-    book.packet("REQUEST", asked, stream=FIRST)
+    requested = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
+    book.packet("REQUEST", requested, stream=FIRST)
     propose(book, after=2)
     propose(book, stream=SECOND)
     acknowledge(book, stream=SECOND, after=4)
@@ -50,8 +50,8 @@ def whole(book: Book) -> None:
 def test_an_exchange_of_all() -> None:
     book = Book(Commits)
     whole(book)
-    (said,) = book.finish()
-    assert said == {
+    (text,) = book.finish()
+    assert text == {
         "zxid": "0x7",
         "operation": "setData",
         "path": "/a",
@@ -103,8 +103,8 @@ def test_requests_of_a_follower_to_the_leader() -> None:
 
 def failed(book: Book) -> None:
     """The transaction of what failed does not say what it was."""
-    asked = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
-    book.packet("REQUEST", asked, stream=FIRST)
+    requested = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
+    book.packet("REQUEST", requested, stream=FIRST)
     book.packet("PROPOSAL", txn(-1, 7, err=-101), zxid=7, stream=FIRST)
 
 

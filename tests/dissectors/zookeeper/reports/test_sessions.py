@@ -118,15 +118,15 @@ def test_what_is_counted() -> None:
     book.call("getData", {"path": "/b", "watch": True}, {"err": -101})
     book.event("NodeDataChanged", "/a")
     book.call("exists", {"path": "/c", "watch": True}, {"err": -101})
-    (said,) = book.finish()
-    assert {name: said[name] for name in ("requests", "pings", "errors", "events")} == {
+    (text,) = book.finish()
+    assert {name: text[name] for name in ("requests", "pings", "errors", "events")} == {
         "requests": 3,
         "pings": 1,
         "errors": 2,
         "events": 1,
     }
-    assert (said["watches_set"], said["watches_fired"], said["watches_open"]) == (2, 1, 1)
-    assert (said["silence_ns"], said["asked_ns"]) == (41 * MS, 9000 * MS)
+    assert (text["watches_set"], text["watches_fired"], text["watches_open"]) == (2, 1, 1)
+    assert (text["silence_ns"], text["asked_ns"]) == (41 * MS, 9000 * MS)
 
 
 def test_watches_stand_on_a_connection() -> None:

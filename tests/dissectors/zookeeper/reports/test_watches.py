@@ -141,9 +141,9 @@ def failed(book: Book) -> None:
 
 
 def in_a_multi(book: Book) -> None:
-    asked = {"operations": [{"type": "check", "path": "/a"}, {"type": "create", "path": "/a/b-", "flags": 2}]}
+    requested = {"operations": [{"type": "check", "path": "/a"}, {"type": "create", "path": "/a/b-", "flags": 2}]}
     done = {"operations": [{"type": "check", "err": 0}, {"type": "create", "path": "/a/b-01", "err": 0}]}
-    book.call("multi", asked, done, session=0x11, stream=2)
+    book.call("multi", requested, done, session=0x11, stream=2)
     book.event("NodeChildrenChanged", "/a")
     book.event("NodeCreated", "/a/b-01")
 
