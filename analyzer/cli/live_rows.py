@@ -23,8 +23,11 @@ from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
+from analyzer.insight.live_diagnosis import LiveDiagnosis
 from analyzer.live.live_session import LiveSession
+from analyzer.render.objects import write_objects
 from analyzer.render.printer import RowPrinter
+from analyzer.render.problems import KEYS, format_live_problem, is_retried, make_problem_objects
 from analyzer.session import grow_within
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 AGAIN = 0.3
 """Seconds within which a second signal is the same wish: a terminal that closes sends several."""
+
+PAUSES = 5
+"""After a look for problems, so many times as long as it took nobody looks again."""
 
 NO_READER = {errno.EPIPE, errno.EIO}
 """A pipe, and a terminal, at whose other end is nobody."""
@@ -57,6 +63,40 @@ def print_live(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None
             status.printed = rows.stop
         with _printing(status):
             printer.end()
+        if status.left_alone:
+            raise BrokenPipeError
+    tell_findings(session)
+
+
+def print_live_problems(sniffing: LiveSession, form: str, status: LiveStatus) -> None:
+    """Prints a line for each problem when it is known, until the capture has ended and all of it has been read.
+
+    form: table or ndjson. Raises as print_live() does.
+    """
+    session = sniffing.session
+    diagnosis = LiveDiagnosis(session)
+
+    def print_new() -> float:
+        """Prints what is new; returns until when the next look waits: looking must not take the time of reading."""
+        began = time.monotonic()
+        problems = diagnosis.find_new_problems()
+        shown = [each for each in problems if not is_retried(each)]
+        with _printing(status):
+            if form == "table":
+                lines = [format_live_problem(session, each) for each in shown]
+                sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+            elif shown:
+                write_objects(sys.stdout.buffer, form, KEYS, make_problem_objects(session, shown))
+        now = time.monotonic()
+        return now + PAUSES * (now - began)
+
+    wait_until = 0.0
+    with _stop_on_signals(sniffing), status:
+        for rows in grow_within(session, sniffing.memory):
+            if time.monotonic() >= wait_until:
+                wait_until = print_new()
+            status.printed = rows.stop
+        print_new()
         if status.left_alone:
             raise BrokenPipeError
     tell_findings(session)

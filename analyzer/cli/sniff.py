@@ -16,7 +16,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import merge_decode_as, names_option, verbose_option
 from analyzer.cli.keys import keys_options, make_key_ring
-from analyzer.cli.live_rows import print_live
+from analyzer.cli.live_rows import print_live, print_live_problems
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
 from analyzer.cli.options import decode_as_option, theme_option
@@ -40,6 +40,11 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @click.command("sniff", cls=SectionedCommand)
 @capture_options
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the terminal UI.")
+@click.option(
+    "--findings",
+    is_flag=True,
+    help="With --headless: print a line for each problem when it is known, in place of rows.",
+)
 @names_option
 @verbose_option
 @keys_options
@@ -51,6 +56,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 def command(
     capturing: Capturing,
     headless: bool,
+    findings: bool,
     decode_as: DecodeAsRules,
     printer: RowPrinter,
     wanted: Filter | None,
@@ -63,6 +69,7 @@ def command(
     \b
       wireanalyze sniff --via sudo -i eth0 -f 'tcp port 9092'
       wireanalyze sniff --via sudo -i any --headless -Y 'latency > 1s' --format ndjson
+      wireanalyze sniff --via sudo -i any --headless --findings
       wireanalyze sniff --via sudo -w ring.pcapng --ring size:100M,files:20 --headless
 
     Without -i, the first interface that is up is captured. With --headless, press Ctrl-C once to stop the capture and
@@ -71,6 +78,8 @@ def command(
     A separate process captures; only that process has capture privileges. It writes the packets to FILE (-w) or to a
     temporary file.
     """
+    if findings:
+        _check_findings(printer, wanted, headless=headless)
     if not headless:
         _check_terminal()
     elif click.get_current_context().get_parameter_source("memory") is ParameterSource.DEFAULT:
@@ -79,7 +88,7 @@ def command(
     with _sniffing(capturing, decode_as) as sniffing:
         if headless:
             gc.freeze()  # see list
-            _print(sniffing, printer, wanted)
+            _print(sniffing, printer, wanted, findings=findings)
         else:
             from tui import run  # only the TUI pays for textual
             from tui.inputs import StartOptions
@@ -92,6 +101,16 @@ def command(
             _tell_end(sniffing)
     if sniffing.problem is not None:
         raise UserError(sniffing.problem)
+
+
+def _check_findings(printer: RowPrinter, wanted: Filter | None, *, headless: bool) -> None:
+    """Raises UserError for what has no meaning with --findings."""
+    if not headless:
+        raise UserError("--findings is an option of --headless. In the terminal UI, press F for the findings.")
+    if wanted is not None:
+        raise UserError("--findings tells the problems of all messages. Leave out the filter.")
+    if printer.form not in ("table", "ndjson"):
+        raise UserError(f"--findings prints lines or --format ndjson, not {printer.form}.")
 
 
 def _check_terminal() -> None:
@@ -117,10 +136,13 @@ def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSe
             yield sniffing
 
 
-def _print(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None) -> None:
+def _print(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None, *, findings: bool) -> None:
     status = LiveStatus(sniffing)
     try:
-        print_live(sniffing, printer, wanted, status)
+        if findings:
+            print_live_problems(sniffing, printer.form, status)
+        else:
+            print_live(sniffing, printer, wanted, status)
     except BrokenPipeError:
         raise
     except BaseException:

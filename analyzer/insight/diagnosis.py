@@ -59,23 +59,35 @@ def diagnose(
     looked: called now and then with the number of rows that were examined. part_limits: see diagnose_rows().
     """
     yield from diagnose_rows(session, len(session.rows), looked, part_limits)
-    yield from _diagnose_reports(session)
-    yield from (LocatedFinding(None, *each) for each in session.located)
-    for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
-        yield LocatedFinding(None, finding, stream)
+    yield from diagnose_reports(session)
+    yield from diagnose_streams(session)
     if isinstance(session, Session):
         yield from (
             LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
         )
 
 
-def _diagnose_reports(session: Analysis) -> Iterator[LocatedFinding]:
-    """What reports show that no single message does; each at the first message of its row."""
+def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
+    """Yields the findings of streams: what is wrong with their bytes, with the network below them, and with TLS."""
+    yield from (LocatedFinding(None, *each) for each in session.located)
+    for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
+        yield LocatedFinding(None, finding, stream)
+
+
+def diagnose_reports(
+    session: Analysis, rows: range | None = None, settled: int | None = None
+) -> Iterator[LocatedFinding]:
+    """Yields what reports show that no single message does; each at the first message of its row.
+
+    rows: those that are read; by default all. settled: the time, ns since 1970, up to which rows of reports do not
+    change any more; later ones tell nothing.
+    """
     filled, _ = list_reports(session)
     reports = [report for report in filled.values() if report.diagnosed]
-    reading = ReportReading(session, reports)
+    reading = ReportReading(session, reports, rows)
     for table in reading.run() if reports else ():
-        found = defects.collect_or_nothing(partial(table.report.diagnose, table.entries))
+        entries = [each for each in table.entries if settled is None or each.last <= settled]
+        found = defects.collect_or_nothing(partial(table.report.diagnose, entries))
         yield from (LocatedFinding(row.rows[0][1] if row.rows else None, finding) for row, finding in found)
     yield from (LocatedFinding(None, finding) for finding in reading.problems)
 
@@ -85,22 +97,25 @@ def diagnose_rows(
     count: int,
     looked: Callable[[int], None] = lambda rows: None,
     part_limits: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
+    begin: int | None = None,
 ) -> Iterator[LocatedFinding]:
     """Yields the findings of the first `count` rows, in the order of the rows; more rows may still come.
 
     Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
 
-    part_limits: rows, and bytes of their messages, after which `looked` is told.
+    part_limits: rows, and bytes of their messages, after which `looked` is told. begin: the first row that is examined,
+    where those before it have been examined; then ends of connections are told before the capture has ended.
     """
-    reading = CheckReading(session)
+    reading = CheckReading(session, begin or 0)
     info_scan = ExpertInfoScan(session, reading.paths)
-    done, alone = session.rows.first, one_way.one_way(session)
-    numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
-    parts = _split_rows(session, range(done, max(count, done)), *part_limits)
+    done, alone = max(session.rows.first, begin or 0), one_way.one_way(session)
+    examined = range(done, max(count, done))
+    numbers = deque(LocatedFinding(*each) for each in reused.findings(session, examined, reading.losses))
+    parts = _split_rows(session, examined, *part_limits)
     for rows, scanned in zip(parts, map_in_order(info_scan.scan_rows, parts, session.jobs), strict=True):
         reading.begin_protocols(rows)
         end = int(session.engine.streams.column("end").max(initial=0))
-        for about in info_scan.read_rows(rows, scanned):
+        for about in reading.add_others(rows, info_scan.read_rows(rows, scanned)):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             shown = reading.findings(about)
@@ -111,8 +126,9 @@ def diagnose_rows(
         done += len(rows)
         while numbers and _comes_before(numbers[0], done - 1):
             yield numbers.popleft()
-        if session.ended and done == len(session.rows):
+        if done == len(session.rows) and (session.ended or begin is not None):
             yield from (LocatedFinding(row, finding) for row, finding in reading.end_findings())
+        if done == len(session.rows) and session.ended:
             yield from (LocatedFinding(None, finding) for finding in one_way.findings(session))
         looked(done)
 

@@ -127,8 +127,8 @@ class ProblemTable:
         self._by_port: dict[int, Dissector] | None = None
         self._names = _Names(session)
 
-    def add(self, found: LocatedFinding) -> None:
-        """Counts a finding with the problem that it is part of."""
+    def add(self, found: LocatedFinding) -> Problem:
+        """Counts a finding with the problem that it is part of; returns it."""
         dissector = self._find_dissector(found)
         protocol = "" if dissector is None else dissector.name
         port = find_server_port(self._session, found.stream) if found.stream is not None else 0
@@ -148,6 +148,7 @@ class ProblemTable:
         problem.add(found, self._examples)
         if finding.code == ERROR_ANSWER and found.row is not None:
             problem.operations[self._name_operation(found.row)] += 1
+        return problem
 
     def sort_by_severity(self) -> list[Problem]:
         """Returns the problems without their texts, in the order of list_problems()."""
@@ -156,10 +157,14 @@ class ProblemTable:
     def list_problems(self) -> list[Problem]:
         """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
         for problem in self._found.values():
-            problem.rows = array("q", sorted(problem.rows))
-            self.name(problem)
-            problem.text, problem.advice = self._explain(problem)
+            self.describe(problem)
         return self.sort_by_severity()
+
+    def describe(self, problem: Problem) -> None:
+        """Sets what a problem tells by its findings so far."""
+        problem.rows = array("q", sorted(problem.rows))
+        self.name(problem)
+        problem.text, problem.advice = self._explain(problem)
 
     def name(self, problem: Problem) -> None:
         """Sets the clients and subjects of a problem from its messages, unless its check has set them."""

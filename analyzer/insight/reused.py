@@ -25,9 +25,12 @@ WAITS = 60 * 10**9
 _KEY = ("stream", "side", "scope", "correlation")
 
 
-def find_reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
-    """Finds requests that reuse the number of a waiting request, each with that request. losses: as events.losses."""
-    table, first = session.rows, session.rows.first
+def find_reused(session: Analysis, examined: range, losses: Ints) -> list[tuple[int, int]]:
+    """Finds requests that reuse the number of a waiting request, each with that request.
+
+    losses: as events.losses, from the first of the examined rows on.
+    """
+    table, first, stop = session.rows, examined.start, examined.stop
     protocols = table.column("protocol")[first:stop]
     known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]
     is_request = (table.column("role")[first:stop] == Role.REQUEST) & (
@@ -51,9 +54,9 @@ def _is_lone(session: Analysis, protocol: int) -> bool:
     return dissector is not None and dissector.lone_numbers
 
 
-def findings(session: Analysis, stop: int, losses: Ints) -> Iterator[tuple[int, Finding]]:
+def findings(session: Analysis, examined: range, losses: Ints) -> Iterator[tuple[int, Finding]]:
     """Yields findings about requests that reuse the number of a waiting request."""
-    for row, waiting in find_reused(session, stop, losses):
+    for row, waiting in find_reused(session, examined, losses):
         number = session.rows.cell("correlation", row)
         why = "which has no answer yet: their answers may be taken for one another"
         yield (

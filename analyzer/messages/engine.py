@@ -60,6 +60,9 @@ WORTH_A_ROUND = 96
 WORTH_A_RUN = 3
 """The same bound for one connection, in a round that is worth it."""
 
+WORTH_DECRYPTING = 16
+"""The same bound for one connection with TLS."""
+
 LONGEST_UNLOOKED = 64
 """Most packets of a connection that go through the slow path before the fast path is considered again."""
 
@@ -350,7 +353,8 @@ class Engine:
         by_protocol: dict[str, list[tuple[ConnectionWork, int]]] = {}
         for work, length in zip(todo, fast_path.count_clean_packets(block, todo), strict=True):
             work.patience = length + 1
-            if length >= WORTH_A_RUN and work.connection.dissector is not None:
+            least = WORTH_A_RUN if work.connection.tls is None else WORTH_DECRYPTING
+            if length >= least and work.connection.dissector is not None:
                 by_protocol.setdefault(work.connection.dissector.name, []).append((work, length))
         worth = [taken for taken in by_protocol.values() if sum(length for _, length in taken) >= WORTH_A_ROUND]
         for work in todo if not worth else [work for taken in by_protocol.values() for work, _ in taken]:

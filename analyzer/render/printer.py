@@ -61,6 +61,7 @@ class RowPrinter:
         self.for_people = form == "table" and (bool(sets) or not chosen)
         if self.for_people and time is None:
             time = config().time_format
+        self.form = form
         self._is_standard, self._is_array = out is None, form == "json"
         self._array: JsonArray | None = None
         self._cut = (width, mark) if self.for_people and width is not None else None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.text import safe_text
+from analyzer.columns.values import format_iso_time
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.rows import RowReader
 from analyzer.insight.diagnosis import ERROR_ANSWER
@@ -74,6 +75,21 @@ def _make_object(session: Analysis, reader: RowReader, problem: Problem) -> dict
 def name_problem(problem: Problem) -> str:
     """Returns `CODE#NUMBER` with the number of the first message; only CODE if no message shows it."""
     return problem.code if problem.first is None else f"{problem.code}#{problem.first + 1}"
+
+
+def format_live_problem(session: Analysis, problem: Problem) -> str:
+    """Formats a problem as one line, with the time at which it showed first."""
+    if problem.first is not None:
+        time = int(session.rows.cell("time", problem.first))
+    else:
+        begins = [session.engine.streams.cell("begin", each) for each in problem.streams]
+        time = int(min(begins, default=session.engine.streams.column("end").max(initial=0)))
+    advice = f" To do: {problem.advice}" if problem.advice else ""
+    effects = [f"{_count_times(each)}{each.error or each.code}" for each in problem.effects]
+    explains = f" It explains {join_names(effects)}." if effects else ""
+    where = f" (message {problem.first + 1})" if problem.first is not None else ""
+    text = safe_text(f"{problem.text}{explains}{advice}{where}", LONGEST)
+    return f"{format_clock(format_iso_time(time))[:12]}  {problem.severity.name.lower():<8} {problem.label}  {text}"
 
 
 class ProblemLines:

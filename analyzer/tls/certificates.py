@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 _SEQUENCE, _SET, _OID, _UTC_TIME, _GENERALIZED_TIME, _CONTEXT_0, _CONTEXT_3 = 0x30, 0x31, 0x06, 0x17, 0x18, 0xA0, 0xA3
@@ -24,6 +25,10 @@ _ATTRIBUTES = {
 }
 _MOST = 64
 """Elements of one sequence that are read; a certificate's has ten, a name's a few."""
+
+
+MOST_REMEMBERED = 64
+"""Certificates that are remembered."""
 
 
 class Certificate(NamedTuple):
@@ -45,8 +50,9 @@ class _Unfit(Exception):
     """The bytes are no DER of this form."""
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def parse_certificate(der: bytes) -> Certificate | None:
-    """Returns what a certificate says, or None if the bytes are none."""
+    """Returns what a certificate says, or None if the bytes are none. Servers send the same ones again and again."""
     try:
         outer = _first(der, _SEQUENCE)
         body = list(_elements(_first(outer, _SEQUENCE)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 HELLO_REQUEST, CLIENT_HELLO, SERVER_HELLO, NEW_TICKET, END_OF_EARLY_DATA = 0, 1, 2, 4, 5
@@ -190,14 +191,25 @@ _CODES = {0x0304: "13", 0x0303: "12", 0x0302: "11", 0x0301: "10", 0x0300: "s3"}
 
 def fingerprint(hello: ClientHello) -> str:
     """Returns the JA4 fingerprint of a client: what it offers, without what differs from connection to connection."""
-    suites = [each for each in hello.suites if not _is_grease(each)]
-    kinds = [each for each in hello.extensions if not _is_grease(each)]
     alpn = hello.alpn[0] if hello.alpn else ""
-    ends = alpn[0] + alpn[-1] if alpn else "00"
-    head = f"t{_CODES.get(max(hello.versions, default=0), '00')}{'d' if _SNI in kinds else 'i'}"
-    head += f"{min(len(suites), 99):02}{min(len(kinds), 99):02}{ends}"
+    return _make_fingerprint(
+        tuple(each for each in hello.suites if not _is_grease(each)),
+        tuple(each for each in hello.extensions if not _is_grease(each)),
+        alpn[0] + alpn[-1] if alpn else "00",
+        max(hello.versions, default=0),
+        tuple(hello.signatures),
+    )
+
+
+@lru_cache(maxsize=64)
+def _make_fingerprint(
+    suites: tuple[int, ...], kinds: tuple[int, ...], alpn: str, version: int, signatures: tuple[int, ...]
+) -> str:
+    """Returns a fingerprint by suites, kinds of extensions, the ends of the first ALPN, the latest version."""
+    head = f"t{_CODES.get(version, '00')}{'d' if _SNI in kinds else 'i'}"
+    head += f"{min(len(suites), 99):02}{min(len(kinds), 99):02}{alpn}"
     compared = ",".join(sorted(f"{each:04x}" for each in kinds if each not in (_SNI, _ALPN)))
-    signed = ",".join(f"{each:04x}" for each in hello.signatures)
+    signed = ",".join(f"{each:04x}" for each in signatures)
     both = f"{compared}_{signed}" if signed else compared
     return f"{head}_{_short_hash(','.join(sorted(f'{each:04x}' for each in suites)))}_{_short_hash(both)}"
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from threading import Event
+
+import zstandard
 
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tui.loader import Growth, Loader, ReadingEnd
+from tui.screens.status_bars import TitleCounts, make_title
 
 BLOCK = 100
 
@@ -45,6 +50,26 @@ def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
         loader.stop(60)
     assert first is not None
     assert first.percent is None
+
+
+def test_problems_of_a_live_capture_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "ensemble.pcap"
+    packed = KAFKA.with_name("zookeeper-ensemble.pcap.zst").read_bytes()
+    path.write_bytes(zstandard.ZstdDecompressor().decompressobj().decompress(packed))
+    found = Event()
+
+    def look(event: Growth | ReadingEnd) -> None:
+        if isinstance(event, Growth) and event.problems:
+            parts = make_title("", TitleCounts().with_growth(event))[1]
+            assert f" {event.problems} problem" in "".join(part.text for part in parts)
+            found.set()
+
+    with Session([path], follow=True, block=BLOCK) as session:
+        loader = Loader(session)
+        loader.begin(60)
+        loader.resume(look)
+        assert found.wait(60)
+        loader.stop(60)
 
 
 def test_nobody_waits_for_ever() -> None:

@@ -12,7 +12,14 @@ from tests.documents import ROOT
 
 pytest_plugins = "pytester"
 CAPTURE = ROOT / "captures" / "kafka.pcap"
-PLUGIN = ("-p", "wireanalyze.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist")
+PLUGIN = ("-p", "wireanalyze.pytest_plugin", "-p", "no:cacheprovider")
+
+
+@pytest.fixture(autouse=True)
+def without_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither other plug-ins nor, where the project is installed, this one by its entry point."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
 
 FROM_A_FILE = f"""
 import pytest

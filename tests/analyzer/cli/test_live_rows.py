@@ -16,13 +16,16 @@ import pytest
 
 from analyzer.cli import live_rows
 from analyzer.cli.filtering import compile_filter_option
-from analyzer.cli.live_rows import print_live
+from analyzer.cli.live_rows import print_live, print_live_problems
 from analyzer.cli.live_status import LiveStatus
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
+from analyzer.insight.diagnosis import diagnose
+from analyzer.insight.root_causes import find_problems
 from analyzer.live.capture import RunHealth
 from analyzer.live.live_session import LiveSession
 from analyzer.render.printer import RowPrinter
+from analyzer.render.problems import is_retried
 from analyzer.session import Session
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
@@ -34,8 +37,10 @@ class Played:
 
     title, state = "live: lo", "stopped"
 
-    def __init__(self, memory: int | None = None, then: Callable[[], None] = lambda: None) -> None:
-        self.session, self.memory, self._then = Session([CAPTURE], block=FRAGMENT), memory, then
+    def __init__(
+        self, memory: int | None = None, then: Callable[[], None] = lambda: None, capture: Path = CAPTURE
+    ) -> None:
+        self.session, self.memory, self._then = Session([capture], block=FRAGMENT), memory, then
         self.stopped = 0
         grow = self.session.grow
 
@@ -120,3 +125,17 @@ def test_a_second_signal_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
     assert signal.getsignal(signal.SIGINT) is before
     assert played.stopped == 1
+
+
+def test_problems_are_printed_once_when_they_are_known(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    capture = CAPTURE.with_name("zookeeper-ensemble.pcap.zst")
+    played = Played(capture=capture)
+    status = LiveStatus(cast(LiveSession, played), io.StringIO())
+    with played.session, Session([capture]).load() as session:
+        print_live_problems(cast(LiveSession, played), "table", status)
+        expected = find_problems(session, diagnose(session))
+    lines = capsysbinary.readouterr().out.decode().splitlines()
+    labels = [line[12:].split()[1] for line in lines]
+    assert {each.label for each in expected if not is_retried(each)} <= set(labels)
+    assert len(set(lines)) == len(lines)
+    assert all(line[2] == line[5] == ":" for line in lines)

@@ -56,7 +56,7 @@ CAPTURES = (
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fast path takes even one packet."""
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
+    monkeypatch.setattr(analyzer.messages.engine, "WORTH_DECRYPTING", 1)
 
 
 def capture(name: str) -> Path:

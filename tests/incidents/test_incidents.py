@@ -12,7 +12,7 @@ from analyzer.insight.timeline import Timeline, build_timeline
 from analyzer.session import Session
 from dissectors.finding import Severity
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 OFFSET = (
     "offset-moved: The offset lies beyond the end of the queue, which has lost messages or is not the one that the "
@@ -40,33 +40,33 @@ CASES = {
         "session-moved: Session 0x200003d69610000 has moved to 127.0.0.1:2181, and 127.0.0.1:60246 went on to use it",
     ],
     "incidents/m494_json_pull": [OFFSET],
-    "zookeeper/cl_java395_basic": [
+    "golden/zookeeper/cl_java395_basic": [
         "access-refused: 127.0.0.1:2181 does not give session 0x100001ed4cd0000 to its client: the session was heard",
         "connection-lost: Session 0x100001ed4cd0001: the server, 127.0.0.1:2181, ended the connection",
     ],
-    "kafka/k4_java_produce": [
+    "golden/kafka/k4_java_produce": [
         "INVALID_TOPIC_EXCEPTION: Metadata: INVALID_TOPIC_EXCEPTION. The name is not valid",
         TOO_LARGE,
     ],
-    "kafka/k4_election": [
+    "golden/kafka/k4_election": [
         "controller-changed: Controller 2 leads the quorum in place of controller 1, which resigned, epoch 2",
         "controller-changed: Controller 2 leads the quorum again, epoch 4; the election took",
     ],
-    "rocketmq/m494_acl_signed": [ACCESS],
+    "golden/rocketmq/m494_acl_signed": [ACCESS],
 }
 """By capture the beginning of each problem that is more than a note."""
 
 
 @pytest.mark.parametrize("capture", CASES)
 def test_incidents_are_reported(capture: str) -> None:
-    with Session([HERE / f"{capture}.pcap.zst"]).load() as session:
+    with Session([TESTS / f"{capture}.pcap.zst"]).load() as session:
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity > Severity.NOTE]
     found = [f"{each.label}: {each.text}" for each in problems]
     assert [text[: len(start)] for text, start in zip(found, CASES[capture], strict=True)] == CASES[capture]
 
 
 def test_the_timeline_tells_each_event_once() -> None:
-    with Session([HERE / "incidents" / "en395_trunc.pcap.zst"]).load() as session:
+    with Session([TESTS / "incidents" / "en395_trunc.pcap.zst"]).load() as session:
         timeline = build_timeline(session)
     reported = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
     assert [each[:2] for each in reported] == [

@@ -1,0 +1,83 @@
+"""Problems of a capture that is still being read, as soon as they are known, in bounded memory.
+
+Theory. Checks and reports read rows from the first to the last one, and remember what they need. A live capture has no
+last row, and its first rows leave memory. So the rows that have come since the last look are read together with some
+before them, which is what most faults need; what was found there before is not found again. A report tells only what
+does not change any more. Problems that others explain are told with these if they become known together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.insight.diagnosis import LocatedFinding, diagnose_reports, diagnose_rows, diagnose_streams
+from analyzer.insight.problems import Problem, ProblemTable
+from analyzer.insight.root_causes import fold_effects
+from analyzer.session import Analysis
+from analyzer.tcp.streams import UNKNOWN_SIDE
+from dissectors.correlator import SECOND, BoundedTable
+from dissectors.finding import Severity
+
+OVERLAP = 4096
+"""Rows before the new ones that are read again."""
+
+SETTLED = 10 * SECOND
+"""A row of a report whose last message is so old does not change any more."""
+
+MOST_KNOWN = 100_000
+"""Findings that are remembered, so that they are not found again."""
+
+_Key = tuple[int | None, int | None, str, str | None, str]
+"""Row, stream, code, error, and the text of what belongs to neither."""
+
+
+class LiveDiagnosis:
+    """Finds problems among the rows of a session as they come."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session = session
+        self._table = ProblemTable(session, 1)
+        self._known: BoundedTable[_Key, bool] = BoundedTable(MOST_KNOWN)
+        self._done = 0
+
+    def find_new_problems(self) -> list[Problem]:
+        """Examines the rows that have come since the last call; returns the problems that are new, with their texts."""
+        fresh: dict[int, Problem] = {}
+        for found in self._find_new():
+            problem = self._table.add(found)
+            if problem.count == 1:
+                fresh[id(problem)] = problem
+        for problem in fresh.values():
+            self._table.describe(problem)
+        return fold_effects(self._session, list(fresh.values()))
+
+    def count_problems(self) -> int:
+        """Returns the number of problems so far that are more than notes and that no other one explains."""
+        every = self._table.sort_by_severity()
+        return sum(each.severity > Severity.NOTE and each.cause is None for each in every)
+
+    def _find_new(self) -> Iterator[LocatedFinding]:
+        session, stop = self._session, len(self._session.rows)
+        begin = max(session.rows.first, self._done - OVERLAP)
+        rows, self._done = range(begin, stop), stop
+        if rows:
+            yield from filter(self._is_new, diagnose_rows(session, stop, begin=begin))
+            now = int(session.rows.column("time")[begin:stop].max())
+            settled = None if session.ended else now - SETTLED
+            yield from filter(self._is_new, diagnose_reports(session, rows, settled))
+        if len(session.engine.streams):
+            yield from filter(self._is_new, diagnose_streams(session))
+
+    def _is_new(self, found: LocatedFinding) -> bool:
+        """Whether a finding is not known yet, and stays true as more packets come."""
+        row, finding = found.row, found.finding
+        if finding.code == "unanswered" and row is not None and not self._session.ended:
+            stream = self._session.rows.cell("stream", row)
+            if self._session.engine.streams.cell("closer", stream) == UNKNOWN_SIDE:
+                return False
+        text = finding.text if row is None and found.stream is None else ""
+        key = row, found.stream, finding.code, found.error, text
+        if key in self._known:
+            return False
+        self._known[key] = True
+        return True
