@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from analyzer.cli.doctor import command, format_total
+from analyzer.cli.first_findings import FirstFindings
+from analyzer.insight.diagnosis import LocatedFinding
 from analyzer.insight.problems import Problem
 from analyzer.render.problems import KEYS
-from dissectors.finding import Severity
+from analyzer.session import Session
+from dissectors.finding import Finding, Severity
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 FENCED = str(GOLDEN / "k4_java_txn.pcap.zst")
@@ -127,3 +130,18 @@ def test_what_is_refused_says_what_to_do(options: list[str], text: str) -> None:
 )
 def test_the_total(severities: list[Severity], text: str) -> None:
     assert format_total([Problem(each, "gap", "", "", "", 0) for each in severities], "here") == text
+
+
+def test_who_waits_is_told_how_many_findings_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = FirstFindings()
+    assert first.describe() == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with Session([Path(REFUSED).with_name("zookeeper-ensemble.pcap.zst")], block=2000) as session:
+        next(iter(session.grow()))
+        first.preview(session)
+        assert first.describe().startswith("; found so far: ")
+        first.restart()
+        assert first.describe() == ""
+    gravest = [LocatedFinding(1, Finding(each, "gap", "")) for each in (Severity.NOTE, Severity.ERROR, Severity.NOTE)]
+    assert list(first.count(gravest)) == gravest
+    assert first.describe() == "; found so far: 1 error, 2 notes (gap)"
