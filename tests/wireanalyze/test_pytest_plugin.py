@@ -7,8 +7,13 @@ import sys
 
 import pytest
 
+import analyzer.query.filter
+import wireanalyze.capture
 from analyzer.live.interfaces import may_capture
 from tests.documents import ROOT
+
+# A run within this process forgets what it has imported, and NumPy cannot be imported twice.
+IMPORTED = analyzer.query.filter, wireanalyze.capture
 
 pytest_plugins = "pytester"
 CAPTURE = ROOT / "captures" / "kafka.pcap"
