@@ -235,7 +235,7 @@ def test_one_thing_changed(
         hold_equal(session, ("table", "fields"), streaming=True)
 
 
-def test_each_batch_beside_a_plain_one(tmp_path: Path, taken: Taken) -> None:
+def test_each_batch_next_to_a_plain_one(tmp_path: Path, taken: Taken) -> None:
     """None is ever read with the shape of another."""
     for odd in BATCHES.values():
         pairs = [(fetch(1), fetched(b"t", each)) for each in (BATCHES["two"], odd, BATCHES["one"], odd)]
@@ -251,8 +251,8 @@ def test_latencies_of_any_length(tmp_path: Path, taken: Taken) -> None:
         talk = Talk(tuple(written(pairs)))
         packets = [*frames(segments(talk), talk)]
         for place, wait in enumerate(waits):
-            asked = packets[3 + 2 * place]
-            packets[4 + 2 * place] = type(asked)(packets[4 + 2 * place].data, asked.time + wait)
+            requested = packets[3 + 2 * place]
+            packets[4 + 2 * place] = type(requested)(packets[4 + 2 * place].data, requested.time + wait)
         with Session([write(tmp_path / "a.pcap", packets)]).load() as session:
             before = taken.rows
             hold_equal(session, ("rows", "table", "csv"))
@@ -261,8 +261,8 @@ def test_latencies_of_any_length(tmp_path: Path, taken: Taken) -> None:
 
 def written(pairs: Pairs) -> list[tuple[int, bytes]]:
     found = []
-    for number, (asked, answered) in enumerate(pairs):
-        found += [(CLIENT, numbered(asked, number, CLIENT)), (SERVER, numbered(answered, number, SERVER))]
+    for number, (requested, answered) in enumerate(pairs):
+        found += [(CLIENT, numbered(requested, number, CLIENT)), (SERVER, numbered(answered, number, SERVER))]
     return found
 
 
@@ -417,7 +417,7 @@ def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
                 assert together(session, FORMS["fields"]()) == expected
 
 
-def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_retained_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_TEMPLATES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
     made: list[TemplateDecoder] = []
@@ -425,9 +425,9 @@ def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pyte
     monkeypatch.setattr(TemplateDecoder, "find_groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
-    kept = [template for kind in made[-1]._templates.kinds.values() for template in kind.templates]
+    remaining = [template for kind in made[-1]._templates.kinds.values() for template in kind.templates]
     assert taken.rows > 200
-    assert sum(template.cost for template in kept) == made[-1]._templates.count <= 20
+    assert sum(template.cost for template in remaining) == made[-1]._templates.count <= 20
 
 
 def test_a_field_of_a_thousand_batches(tmp_path: Path, taken: Taken) -> None:

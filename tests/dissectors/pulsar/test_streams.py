@@ -124,13 +124,13 @@ def test_a_lost_part_of_a_message(tmp_path: Path, lost: int) -> None:
     """Behind the gap every message is found again."""
     packets = segments(TALK, in_parts(Random(3), 20))
     data = [index for index, each in enumerate(packets) if each.payload]
-    gone = packets.pop(data[lost])
-    behind = gone.at + len(gone.payload)
+    removed = packets.pop(data[lost])
+    behind = removed.at + len(removed.payload)
     whole = by_id(rows(capture(tmp_path / "a.pcap", segments(TALK), TALK), STABLE))
     own = by_id(rows(capture(tmp_path / "b.pcap", packets, TALK), STABLE))
     for key, row in whole.items():
-        touched = row["offset"] < behind and row["offset"] + row["length"] > gone.at
-        if not (touched and row["from_client"] == (gone.side == CLIENT)):
+        touched = row["offset"] < behind and row["offset"] + row["length"] > removed.at
+        if not (touched and row["from_client"] == (removed.side == CLIENT)):
             assert (own[key]["operation"], own[key]["length"]) == (row["operation"], row["length"])
 
 

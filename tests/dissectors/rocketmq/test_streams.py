@@ -111,7 +111,7 @@ def test_on_a_foreign_port(tmp_path: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_asked_is_known_without_a_beginning(tmp_path: Path, name: str) -> None:
+def test_the_requester_is_known_without_a_beginning(tmp_path: Path, name: str) -> None:
     for talk in talks(golden(name)):
         talk = moved(replace(talk, ends=(talk.ends[0], talk.ends[1])), 60_000)
         path = capture(tmp_path / "a.pcap", without_handshake(segments(talk)), talk)
