@@ -95,7 +95,7 @@ def _fitting(kind: str) -> tuple[type, ...]:
     return FITS.get(kind, ())
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_what_messages_have_has_a_name(capture: Path) -> None:
     found: dict[str, None] = {}

@@ -56,6 +56,7 @@ LIST: dict[str, Sequence[Step]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", LIST)
 @driven()
 async def test_keys_of_the_list(found: Drive, case: str) -> None:

@@ -191,6 +191,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @privileged
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_other_programs_capture(tmp_path: Path, name: str) -> None:

@@ -94,7 +94,7 @@ def _named_in(session: Session) -> set[str]:
     return {key for _, key in resolver._known}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("most", [1, 5, 61, 100_000])
 def test_blocks_do_not_matter(name: str, most: int) -> None:

@@ -61,7 +61,7 @@ Pairs = list[tuple[bytes, bytes]]
 # ---- real captures
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", KAFKA, ids=lambda path: path.name)
 def test_of_real_captures(path: Path, taken: Taken) -> None:
     forms = sorted(WITH_BODIES)
@@ -72,7 +72,7 @@ def test_of_real_captures(path: Path, taken: Taken) -> None:
         hold_equal(session, {"table", forms[(turn + 3) % len(forms)]}, streaming=True, most=61)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_of_captures_with_little_that_is_alike(path: Path, taken: Taken) -> None:
     with Session([path]).load() as session:
@@ -220,7 +220,7 @@ CHANGES: tuple[Callable[[], Pairs], ...] = (
 )
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", [whole, in_parts(Random(1), 50)], ids=["whole", "in parts"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_one_thing_changed(

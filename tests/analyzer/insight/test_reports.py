@@ -111,6 +111,7 @@ def test_a_capture_that_begins_late() -> None:
     assert (path, since) == ("/late", 3)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [each.name for each in zookeeper_reports()])
 @pytest.mark.parametrize("path", [WATCH, FOLLOWER, ENSEMBLE], ids=lambda path: path.name)
 def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,7 @@ def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatc
     assert whole == told(path, name)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("path", [WATCH, ENSEMBLE], ids=lambda path: path.name)
 def test_fields_that_are_picked_are_those_that_are_decoded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picked = {name: told(path, name) for name in reports_by_name(dissectors())}

@@ -66,6 +66,7 @@ def golden(name: str) -> Path:
     return GOLDEN / "pulsar" / f"{name}.pcap.zst"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
@@ -82,6 +83,7 @@ def test_blocks_do_not_matter(block: int) -> None:
     assert rows(golden("go4_txn"), block=block) == rows(golden("go4_txn"))
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/*.pcap.zst")), ids=lambda path: path.name.partition(".")[0])
 def test_ours_and_only_ours_are_found_on_any_port(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ("id", "protocol", "role", "operation", "correlation", "partner_id")

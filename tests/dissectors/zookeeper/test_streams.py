@@ -78,7 +78,7 @@ LEADER_FIRST = {
 }
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("name", "effect"),
     [each for each in product(NAMES, [*EFFECTS, *REORDERED]) if each not in LEADER_FIRST],

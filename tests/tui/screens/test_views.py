@@ -68,7 +68,7 @@ CASES: Sequence[tuple[Sequence[str], str]] = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("keys", "wanted"), CASES)
 @driven(MIXED)
 async def test_enter_filters_by_what_the_line_stands_for(found: Drive, keys: tuple[str, ...], wanted: str) -> None:

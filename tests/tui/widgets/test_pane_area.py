@@ -73,6 +73,7 @@ KEYS: dict[str, Sequence[Step]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", KEYS)
 @driven()
 async def test_keys(found: Drive, case: str) -> None:
