@@ -295,27 +295,37 @@ Handler = Callable[[Any, MessageEvent], None]
 """Gets the correlator and a message that it wants. Never raises: values may lack anything."""
 
 
+QuietTest = Callable[[Any, Any], Any]
+"""Tells which numbers are as they must be, by these and the times of their messages (ns), all one or all columns."""
+
+
 class Merge(NamedTuple):
     """How a correlator takes alike messages of a kind at once.
 
     handle: gets the correlator and the messages; does what the handler of one message does for each of them. None where
     that is nothing. numbers: integers among its fields that differ from message to message. quiet: fields with the
-    number that they must have, or None where it is null: a message with another value there comes alone.
+    number that they must have, a test of it, or None where it is null: a message with another value there comes alone.
+    answers: only answers to requests that mean nothing (whose `handle` is None).
     """
 
     handle: Callable[[Any, MergedMessages], None] | None
     numbers: frozenset[Path]
-    quiet: Mapping[Path, int | None]
+    quiet: Mapping[Path, int | QuietTest | None]
+    answers: bool = False
 
 
 def merge_by(
     handle: Callable[[Any, MergedMessages], None] | None,
     *,
     numbers: Iterable[Path] = (),
-    quiet: Mapping[Path, int | None] = MappingProxyType({}),
+    quiet: Mapping[Path, int | QuietTest | None] = MappingProxyType({}),
 ) -> Merge:
     """Makes the Merge of a subscription: how similar messages are merged before they are handled."""
     return Merge(handle, frozenset(numbers), quiet)
+
+
+ANSWERS_OF_IGNORED = Merge(None, frozenset(), MappingProxyType({}), answers=True)
+"""Answers mean nothing where their requests do."""
 
 
 class MergedMessages(ABC):

@@ -32,14 +32,20 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.capture import libc
 from analyzer.session import Session
 from tui.background import PENDING_TASKS
 
+if TYPE_CHECKING:
+    from analyzer.insight.live_diagnosis import LiveDiagnosis
+
 EVICTION_SHARE = 0.8
 """The share of the memory limit at which eviction begins."""
+
+LOOK_PAUSES = 10
+"""After a look for problems in a live capture, so many times as long as it took there is no other one."""
 
 EVICTION_TIMEOUT = 60.0
 """Seconds that rows without a file may stay for an open page."""
@@ -49,7 +55,7 @@ class Growth(NamedTuple):
     """The numbers of rows, streams, packets and findings by now.
 
     percent: the share of the input that was read, None if unknown. first: rows before it are to be evicted; pressing:
-    at once, whatever still shows them.
+    at once, whatever still shows them. problems: of a live capture, those that are more than notes.
     """
 
     rows: int
@@ -59,6 +65,7 @@ class Growth(NamedTuple):
     percent: int | None = None
     first: int = 0
     pressing: bool = False
+    problems: int = 0
 
 
 class ReadingEnd(NamedTuple):
@@ -89,6 +96,8 @@ class Loader(threading.Thread):
         self._first: Growth | None = None
         self._is_known = False
         self._tell: ProgressCallback = lambda _: None
+        self._diagnosis: LiveDiagnosis | None = None
+        self._next_look, self._problems = 0.0, 0
 
     def begin(self, patience: float) -> Growth | None:
         """Starts the thread if needed; returns the first rows if they come within `patience` seconds."""
@@ -152,7 +161,23 @@ class Loader(threading.Thread):
         streams = len(session.engine.streams)
         counted = Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
         leaves = packets.follows or self.memory is not None
+        if packets.follows or self._diagnosis is not None:
+            counted = counted._replace(problems=self._count_problems())
         return self._add_eviction(counted) if leaves else counted
+
+    def _count_problems(self) -> int:
+        """Looks for problems among the rows that have come, unless the last look was short ago."""
+        began = time.monotonic()
+        if began >= self._next_look:
+            if self._diagnosis is None:
+                from analyzer.insight.live_diagnosis import LiveDiagnosis  # only a live capture pays for it
+
+                self._diagnosis = LiveDiagnosis(self._session)
+            self._diagnosis.find_new_problems()
+            self._problems = self._diagnosis.count_problems()
+            now = time.monotonic()
+            self._next_look = now + LOOK_PAUSES * (now - began)
+        return self._problems
 
     def _add_eviction(self, counted: Growth) -> Growth:
         """Adds the first row that stays, and whether eviction is urgent."""

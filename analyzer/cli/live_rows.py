@@ -79,7 +79,7 @@ def print_live_problems(sniffing: LiveSession, form: str, status: LiveStatus) ->
     def print_new() -> float:
         """Prints what is new; returns until when the next look waits: looking must not take the time of reading."""
         began = time.monotonic()
-        problems = diagnosis.read()
+        problems = diagnosis.find_new_problems()
         shown = [each for each in problems if not is_retried(each)]
         with _printing(status):
             if form == "table":

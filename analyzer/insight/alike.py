@@ -18,6 +18,7 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
 from analyzer.query.fields.walked import INTEGERS, is_plain
 from analyzer.query.projection import decode_number, walk_layout
+from dissectors.correlator import QuietTest
 from dissectors.message import Path
 from dissectors.wire.fast_path import FastPath, HeaderLayout, InnerReader
 from dissectors.wire.plan import Array as Many
@@ -33,8 +34,8 @@ _FACTORS = np.random.default_rng(27).integers(1, 1 << 63, LONGEST, np.int64) | 1
 _NONE = np.zeros(0, np.int64)
 
 
-Quiet = tuple[Path, int | None]
-"""A field, and the number that it must have; None is null."""
+Quiet = tuple[Path, int | QuietTest | None]
+"""A field, and the number that it must have, or a test of it; None is null."""
 
 
 class FieldSelection(NamedTuple):
@@ -46,11 +47,15 @@ class FieldSelection(NamedTuple):
 
 
 class _Inside(NamedTuple):
-    """Fields in the bytes of a leaf: the names by which messages are alike, and of numbers the names with paths."""
+    """Fields in the bytes of a leaf: the names by which messages are alike, and of numbers the names with paths.
+
+    quiet: by name what numbers must be.
+    """
 
     reader: InnerReader
     same: Sequence[str]
     numbers: Mapping[str, Path]
+    quiet: Mapping[str, Sequence[Quiet]]
 
 
 class AlikePlan(NamedTuple):
@@ -69,21 +74,23 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
     numbers: dict[int, Path] = {}
     quiet: dict[int, list[Quiet]] = {}
     must = [path for path, _ in wanted.quiet]
-    inner: dict[int, tuple[InnerReader, list[str], dict[str, Path]]] = {}
+    inner: dict[int, tuple[InnerReader, list[str], dict[str, Path], dict[str, list[Quiet]]]] = {}
     for path in {*wanted.same, *wanted.numbers, *must}:
         is_number = path in wanted.numbers
         for leaf, rest in find_leaves(layout.steps, path):
             if rest or not is_plain(leaf):
                 reader = fast_path.inner(leaf)
-                if reader is None or len(rest) != 1 or path in must:
+                if reader is None or len(rest) != 1:
                     return None
                 if rest[0] in reader.ignored:
                     continue
-                mine = inner.setdefault(id(leaf), (reader, [], {}))
+                mine = inner.setdefault(id(leaf), (reader, [], {}, {}))
                 if is_number:
                     mine[2][rest[0]] = path
                 if path in wanted.same:
                     mine[1].append(rest[0])
+                if path in must:
+                    mine[3][rest[0]] = [each for each in wanted.quiet if each[0] == path]
                 continue
             if is_number and not _is_integer(leaf):
                 return None
@@ -139,9 +146,11 @@ class Alike:
     loud: by field and value the messages (bool) that have another value.
     """
 
-    def __init__(self, plan: AlikePlan, source: Any, at: Ints, length: Ints, texts: dict[bytes, int]) -> None:
+    def __init__(
+        self, plan: AlikePlan, source: Any, at: Ints, length: Ints, times: Ints, texts: dict[bytes, int]
+    ) -> None:
         """Walks messages at places of a source. texts: numbers of texts, to be shared by several walks."""
-        eye = _Collector(plan, source, len(at), texts)
+        eye = _Collector(plan, source, times, texts)
         good = walk_layout(plan.layout, source, at, length, eye)
         good &= (eye.count <= LONGEST) & ~eye.odd
         self.group = _number_lines(eye.make_lines(), eye.count, good)
@@ -170,14 +179,16 @@ def _join(parts: Sequence[_Numbers], messages: int) -> _Field:
 class _Collector:
     """An Eye that collects lines and numbers. count: numbers in the line of each message."""
 
-    def __init__(self, plan: AlikePlan, source: Any, messages: int, texts: dict[bytes, int]) -> None:
-        self._plan, self._source, self._texts = plan, source, texts
+    def __init__(self, plan: AlikePlan, source: Any, times: Ints, texts: dict[bytes, int]) -> None:
+        self._plan, self._source, self._times, self._texts = plan, source, times, texts
+        messages = len(times)
         self._leaves: dict[int, int] = {}
         self._parts: list[tuple[Ints, Ints, Ints, int]] = []
         self.count = np.zeros(messages, np.int64)
         self.odd = np.zeros(messages, bool)
+        inner = (quiet for each in plan.inside.values() for quiet in each.quiet.values())
         self.loud: dict[Quiet, Bools] = {
-            each: np.zeros(messages, bool) for quiet in plan.quiet.values() for each in quiet
+            each: np.zeros(messages, bool) for quiet in (*plan.quiet.values(), *inner) for each in quiet
         }
         self.numbers: dict[Path, list[_Numbers]] = {}
 
@@ -200,7 +211,7 @@ class _Collector:
         if key in plan.numbers:
             self.numbers.setdefault(plan.numbers[key], []).append(_Numbers(rows, values[0]))
         for quiet in plan.quiet.get(key, ()):
-            self.loud[quiet][rows[values[0] != (_NULL if quiet[1] is None else quiet[1])]] = True
+            self._test(quiet, rows, values[0])
         if key in plan.same:
             for each in values:
                 self._add(self._number_leaf(key), rows, each)
@@ -234,8 +245,16 @@ class _Collector:
         mine = np.repeat(rows, found.counts)
         for name in wanted.same:
             self._add(self._number_leaf((id(leaf), name)), mine, found.columns[name])
+        for name, quiet in wanted.quiet.items():
+            for each in quiet:
+                self._test(each, mine, found.columns[name])
         for name, path in wanted.numbers.items():
             self.numbers.setdefault(path, []).append(_Numbers(mine, found.columns[name]))
+
+    def _test(self, quiet: Quiet, rows: Ints, numbers: Ints) -> None:
+        must = quiet[1]
+        passed = must(numbers, self._times[rows]) if callable(must) else numbers == (_NULL if must is None else must)
+        self.loud[quiet][rows[~passed]] = True
 
     def _number_leaf(self, key: Any) -> int:
         return self._leaves.setdefault(key, len(self._leaves))

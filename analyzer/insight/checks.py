@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, make_group_keys
+from analyzer.decode.content import make_context, read_contents
+from analyzer.decode.rows import split_rows
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.events import Dispatch, Events, Place, last_answers
 from analyzer.insight.expert_info_scan import About
+from analyzer.insight.merging import KIND, KindPlan, Merger, plan_kind
 from analyzer.messages import defects
 from analyzer.session import Analysis
-from dissectors.api import Context, Dissector
+from dissectors.api import Context, Dissector, Pick, Role, Window
 from dissectors.check import Check
-from dissectors.correlator import ConnectionEnd
+from dissectors.correlator import ConnectionEnd, MessageEvent
 from dissectors.finding import Finding
 from dissectors.message import Path
 
@@ -24,6 +28,15 @@ NEAR = 4096
 
 _SHOWN: Collection[Path] = frozenset({("",)})
 """Of a message that is wanted for no field: it has none of that name."""
+
+
+_What = tuple[str, int | None, int | None, Role]
+"""Protocol, code, version and role of a message."""
+
+
+def _read_none(rows: Ints, alike: Ints | None) -> list[MessageEvent]:
+    """Checks get no merged messages: a finding belongs to a message, so they ignore some, and get the others alone."""
+    raise AssertionError
 
 
 class CheckReading:
@@ -39,13 +52,70 @@ class CheckReading:
         self._events = Events(session, self._rows, last_answers(session, self._rows))
         self.losses = self._events.losses
         self._dispatches: dict[str, Dispatch[Check]] = {}
+        self._mergers: dict[str, Merger] = {}
+        self._kinds: dict[_What, KindPlan] = {}
+        self._picks: dict[_What, Pick | None] = {}
         self._found: list[Finding] = []
         self._begin, self._near = self._rows.start, list[Place]()
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
-        """Returns the fields that checks look at in such a message; none where nobody gets it."""
+        """Returns the fields that checks look at in each such message; none where nobody gets all of them."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
-        return wanting.paths or _SHOWN if wanting.handlers else ()
+        return wanting.paths or _SHOWN if wanting.handlers and not self._kind(dissector, context).is_merged else ()
+
+    def _kind(self, dissector: Dissector, context: Context) -> KindPlan:
+        what = dissector.name, context.code, context.version, context.role
+        if what not in self._kinds:
+            self._kinds[what] = plan_kind(dissector, context, self._dispatch(dissector).correlators)
+        return self._kinds[what]
+
+    def add_others(self, rows: Ints, scanned: Iterable[About]) -> Iterator[About]:
+        """Yields scanned ones of consecutive rows, and those that checks do not get otherwise, in the order of rows."""
+        others = iter(self._select_others(rows))
+        other = next(others, None)
+        for about in scanned:
+            while other is not None and other.row < about.row:
+                yield other
+                other = next(others, None)
+            if other is not None and other.row == about.row:
+                yield about._replace(seen=other.seen)
+                other = next(others, None)
+            else:
+                yield about
+        while other is not None:
+            yield other
+            other = next(others, None)
+
+    def _select_others(self, rows: Ints) -> Iterator[About]:
+        """Rows of kinds of which checks want some, unless they are such as mean nothing to them."""
+        table, session = self._session.rows, self._session
+        tables, keys = make_group_keys([table.column(name)[rows] for name in KIND])
+        kinds = []
+        for protocol, *rest in zip(*(each.tolist() for each in tables), strict=True):
+            dissector, context = session.engine.dissector(protocol), make_context(session, *rest)
+            kinds.append((dissector, context, None if dissector is None else self._kind(dissector, context)))
+        left = np.zeros(len(rows), bool)
+        for name, merger in self._mergers.items():
+            plans = [
+                plan if plan is not None and dissector is not None and dissector.name == name else None
+                for dissector, _, plan in kinds
+            ]
+            if any(plan is not None and plan.is_merged for plan in plans):
+                taken = merger.merge(rows, keys, plans).taken
+                wanted = np.array([0 if plan is None or not plan.is_merged else plan.wanted for plan in plans])[keys]
+                left |= wanted & ~taken != 0
+        for part in split_rows(session, rows[left]):
+            for row, message in zip(part.tolist(), read_contents(session, part), strict=True):
+                dissector, context, _ = kinds[keys[row - rows[0]]]
+                assert dissector is not None
+                yield About(row, dissector, context, None, (), self._read_values(dissector, context, message))
+
+    def _read_values(self, dissector: Dissector, context: Context, message: bytes | Window) -> Mapping[str, Any]:
+        what = dissector.name, context.code, context.version, context.role
+        if what not in self._picks:
+            paths = self._dispatch(dissector).wanting((dissector.name, context.code, context.role)).paths
+            self._picks[what] = defects.make_projection(dissector, context, paths)
+        return defects.project_values(dissector, self._picks[what], message, context)
 
     def begin_protocols(self, rows: Ints) -> None:
         """Makes the checks of all protocols that some rows are of."""
@@ -95,6 +165,7 @@ class CheckReading:
         if found is None:
             checks = [check(self._events.ends, self._found.append) for check in dissector.checks()]
             found = self._dispatches[dissector.name] = Dispatch(checks, partial(self._fail, dissector))
+            self._mergers[dissector.name] = Merger(self._session, self._events, checks, (), _read_none)
         return found
 
     def _fail(self, dissector: Dissector, _: Check, error: Exception) -> bool:

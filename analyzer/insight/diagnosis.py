@@ -115,7 +115,7 @@ def diagnose_rows(
     for rows, scanned in zip(parts, map_in_order(info_scan.scan_rows, parts, session.jobs), strict=True):
         reading.begin_protocols(rows)
         end = int(session.engine.streams.column("end").max(initial=0))
-        for about in info_scan.read_rows(rows, scanned):
+        for about in reading.add_others(rows, info_scan.read_rows(rows, scanned)):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             shown = reading.findings(about)

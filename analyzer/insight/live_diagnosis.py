@@ -40,7 +40,7 @@ class LiveDiagnosis:
         self._known: BoundedTable[_Key, bool] = BoundedTable(MOST_KNOWN)
         self._done = 0
 
-    def read(self) -> list[Problem]:
+    def find_new_problems(self) -> list[Problem]:
         """Examines the rows that have come since the last call; returns the problems that are new, with their texts."""
         fresh: dict[int, Problem] = {}
         for found in self._find_new():

@@ -20,13 +20,16 @@ from analyzer.insight.events import Events
 from analyzer.query.fields.walked import find_layout
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.correlator import Correlator, Merge, MergedMessages, MessageEvent, MessageKind
+from dissectors.correlator import Correlator, Merge, MergedMessages, MessageEvent, MessageKind, QuietTest
 from dissectors.message import Path
 from dissectors.report import REPORTED
 from dissectors.wire.fast_path import NULL, NULL64, load_fast_path
 
 WORTH = 16
 """Messages of a kind below which each is read for itself."""
+
+KIND = ("protocol", "role", "code", "version", "extra")
+"""Columns of the index in which messages of one layout are alike."""
 
 _SAME = ("stream", "client", "operation")
 MOST = 62
@@ -52,6 +55,11 @@ class KindPlan(NamedTuple):
     bare: int
     walk: AlikePlan | None
 
+    @property
+    def is_merged(self) -> bool:
+        """Returns whether all who want them take them merged."""
+        return self.wanted != 0 and _bits(self.takers) == self.wanted
+
 
 def plan_kind(dissector: Dissector, context: Context, correlators: Sequence[Correlator[Any]]) -> KindPlan:
     """Plans how messages of a kind are merged."""
@@ -69,7 +77,7 @@ def plan_kind(dissector: Dissector, context: Context, correlators: Sequence[Corr
         if fast_path is not None and layout is not None and REPORTED not in same:
             walk = plan_alike(fast_path, layout, FieldSelection(same, numbers, quiet))
         if walk is None:
-            takers = {number: merge for number, merge in takers.items() if bare >> number & 1}
+            takers = {number: merge for number, merge in takers.items() if bare >> number & 1 or merge.answers}
     return KindPlan(wanted, takers, bare, walk)
 
 
@@ -123,7 +131,7 @@ class _Part:
             for mine, source, at in locate_messages(session, self.rows[places], WORTH):
                 those = places[mine]
                 length = column("length")[self.rows[those]].astype(np.int64)
-                alike = Alike(plan.walk, source, at, length, texts)
+                alike = Alike(plan.walk, source, at, length, self.time[those], texts)
                 self.walk[those], self.place[those] = len(self.walks), np.arange(len(those))
                 _, groups = make_group_keys([alike.group, self.basic[those]])
                 self.group[those] = np.where(alike.group < 0, -1, groups + int(self.group.max(initial=-1)) + 1)
@@ -139,7 +147,7 @@ class _Part:
         """One value for each plan as an array with one for each row."""
         return np.array(values)[self.keys]
 
-    def find_quiet(self, quiet: Mapping[Path, int | None], key: int) -> Bools:
+    def find_quiet(self, quiet: Mapping[Path, int | QuietTest | None], key: int) -> Bools:
         """Which rows of a kind are in a group, and have in some fields what they must."""
         found: Bools = (self.keys == key) & (self.group >= 0)
         for number, alike in enumerate(self.walks):
@@ -168,6 +176,8 @@ class Merger:
         self._texts: dict[bytes, int] = {}
         self._late: dict[int, dict[int, int]] = {}
         """By correlator and row of a request, whose answer is in a later part, the first row of its group."""
+        self._ignored: dict[int, set[int]] = {}
+        """By correlator the requests that mean nothing to it, and whose answers are in later parts."""
 
     def merge(self, rows: Ints, keys: Ints, plans: Sequence[KindPlan | None]) -> MergedPart:
         """Merges consecutive rows. keys: of each the number of its plan."""
@@ -205,13 +215,19 @@ class Merger:
     def _merge_for(self, number: int, part: _Part, taken: Ints) -> Iterator[_Group]:
         """What a correlator gets merged; marks it in `taken`."""
         correlator, bit = self._correlators[number], 1 << number
-        group, mine = np.full(len(part.rows), -1, np.int64), np.zeros(len(part.rows), bool)
-        for key, plan in enumerate(part.plans):
-            if plan is None or number not in plan.takers:
-                continue
+        group, mine, ignored = np.full(len(part.rows), -1, np.int64), *np.zeros((2, len(part.rows)), bool)
+        kinds = [
+            (key, plan, plan.takers[number]) for key, plan in enumerate(part.plans) if plan and number in plan.takers
+        ]
+        for key, plan, merge in sorted(kinds, key=_is_about_answers):
             bare = bool(plan.bare & bit)
-            those = part.keys == key if bare else part.find_quiet(plan.takers[number].quiet, key)
+            if merge.answers:
+                those = (part.keys == key) & self._find_answers(number, part, ignored)
+            else:
+                those = part.keys == key if bare else part.find_quiet(merge.quiet, key)
             mine |= those
+            if merge.handle is None:
+                ignored |= those
             group[those] = -2 - part.basic[those] if bare else part.group[those]
         taken[mine] |= bit
         alone = (part.spread([0 if plan is None else plan.wanted for plan in part.plans]) & bit != 0) & ~mine
@@ -219,22 +235,36 @@ class Merger:
         if type(correlator).end_connection is not Correlator.end_connection:
             stretch += np.searchsorted(self._ends, part.rows, "right")
         first = part.rows.copy()
-        asking = np.flatnonzero(mine & ~part.answers)
+        asking = np.flatnonzero(mine & ~ignored & ~part.answers)
         found = self._group_rows([group[asking], stretch[asking]], asking, part, first)
         requests = self._find_requests(number, part, first)
         late = alone & part.answers & (requests != part.partner)
         for partner, request in zip(part.partner[late].tolist(), requests[late].tolist(), strict=True):
             correlator.merged_with[partner] = request
-        answering = np.flatnonzero(mine & part.answers)
+        answering = np.flatnonzero(mine & ~ignored & part.answers)
         found += self._group_rows([group[answering], stretch[answering], requests[answering]], answering, part, first)
         for places in found:
             plan = part.plans[part.keys[places[0]]]
             assert plan is not None
             handle = plan.takers[number].handle
-            if handle is not None:
-                is_answer = part.answers[places[0]] and part.partner[places[0]] != NULL
-                request = int(requests[places[0]]) if is_answer else None
-                yield _Group(number, handle, places, request, bool(plan.bare & bit))
+            assert handle is not None
+            is_answer = part.answers[places[0]] and part.partner[places[0]] != NULL
+            request = int(requests[places[0]]) if is_answer else None
+            yield _Group(number, handle, places, request, bool(plan.bare & bit))
+
+    def _find_answers(self, number: int, part: _Part, ignored: Bools) -> Bools:
+        """Which rows answer requests that a correlator ignores; remembers these for later parts."""
+        late = self._ignored.setdefault(number, set())
+        begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
+        found = np.zeros(len(part.rows), bool)
+        inside = part.answers & (part.partner >= begin) & (part.partner < end)
+        found[inside] = ignored[part.partner[inside] - begin]
+        before = np.flatnonzero(part.answers & (part.partner >= 0) & (part.partner < begin)) if late else ()
+        for place in before:
+            found[place] = int(part.partner[place]) in late
+        late.difference_update(part.partner[before].tolist() if late else ())
+        late.update(part.rows[ignored & ~part.answers & (part.partner >= end)].tolist())
+        return found
 
     def _group_rows(self, columns: Sequence[Ints], places: Ints, part: _Part, first: Ints) -> list[Ints]:
         """The places of each group; notes the first row of its group for each."""
@@ -262,6 +292,10 @@ class Merger:
 
 
 _MOST_TEXTS = 100_000
+
+
+def _is_about_answers(kind: tuple[int, KindPlan, Merge]) -> bool:
+    return kind[2].answers
 
 
 class _Group(NamedTuple):

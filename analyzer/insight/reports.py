@@ -22,7 +22,7 @@ from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.insight.delay_report import DelayReport, explain_delay, list_delays
 from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
-from analyzer.insight.merging import Delivery, KindPlan, Merger, plan_kind
+from analyzer.insight.merging import KIND, Delivery, KindPlan, Merger, plan_kind
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
@@ -42,8 +42,6 @@ AROUND = 20_000
 _VALUE_TYPES: Mapping[Kind, type] = {
     "text": str, "texts": list, "sentence": str, "number": int, "time": int, "duration": int, "message": int,
 }  # fmt: skip
-
-_KIND = ("protocol", "role", "code", "version", "extra")
 
 
 def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
@@ -178,7 +176,7 @@ class ReportReading:
     def _select_rows(self, part: Ints, merger: Merger) -> Iterator[tuple[int, Callable[[], None]]]:
         """What reports get of consecutive rows, in the order of rows, each with what passes it on."""
         table, session, dispatch = self._session.rows, self._session, self._dispatch
-        tables, keys = make_group_keys([table.column(name)[part] for name in _KIND])
+        tables, keys = make_group_keys([table.column(name)[part] for name in KIND])
         kinds = list(zip(*(each.tolist() for each in tables), strict=True))
         taken, deliveries = merger.merge(part, keys, [self._find_kind(kind) for kind in kinds])
         (numbers, without), selections = make_group_keys([keys, taken])
@@ -221,7 +219,7 @@ class ReportReading:
     def _read_events(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
         """The events of rows, with the values of others that are alike, or without any."""
         table, found = self._session.rows, []
-        kinds = zip(*(table.column(name)[rows].tolist() for name in _KIND), strict=True)
+        kinds = zip(*(table.column(name)[rows].tolist() for name in KIND), strict=True)
         each, which = np.unique(rows if alike is None else alike, return_inverse=True)
         messages = [b""] * len(rows) if alike is None else read_messages(self._session, each)
         known: dict[int, tuple[dict[str, Any], tuple[int, str] | None]] = {}

@@ -34,6 +34,7 @@ class TitleCounts:
     streams: int = 0
     packets: int = 0
     findings: int = 0
+    problems: int = 0
     state: str = "reading"
     percent: int | None = None
     memory: int | None = None
@@ -52,6 +53,7 @@ class TitleCounts:
             streams=streams,
             packets=packets,
             findings=findings,
+            problems=growth.problems,
             percent=percent,
             memory=measure_memory(),
         )
@@ -113,6 +115,8 @@ def make_title(
         right = make_capture_parts(wire)
     if counts.percent is not None:
         right += [BarPart("bar-key", draw_gauge(counts.percent)), BarPart("bar-dim", f" {counts.percent} % ")]
+    if counts.problems:
+        right.insert(0, BarPart("bar-error", f" {format_counted(counts.problems, 'problem')} "))
     if counts.findings:
         right.insert(0, BarPart("bar-warning", f" {format_counted(counts.findings, 'remark')} "))
     left = [BarPart("bar-title", f" {title}")]

@@ -31,13 +31,16 @@ from typing import Any, NamedTuple
 
 from dissectors.check import Check
 from dissectors.correlator import (
+    ANSWERS_OF_IGNORED,
     BoundedTable,
     Handler,
     MessageEvent,
     MessageKind,
     NumberedKey,
+    QuietTest,
     Subscription,
     for_request,
+    merge_by,
     subscribe,
 )
 from dissectors.finding import Finding, Severity
@@ -69,10 +72,13 @@ class ProducedBatch(NamedTuple):
         return f"{known or self.topic}[{self.partition}]"
 
 
-def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]:
-    """Makes subscriptions to Produce requests, with the fields that the handler reads besides WHERE."""
+def on_produce(handle: Handler, *paths: Path, quiet: Mapping[Path, int | QuietTest]) -> dict[MessageKind, Subscription]:
+    """Makes subscriptions to Produce requests, with the fields that the handler reads besides WHERE.
+
+    quiet: what fields of batches are in requests that mean nothing to it.
+    """
     kinds = [(KAFKA, PRODUCE, role) for role in (Role.REQUEST, Role.ONEWAY)]
-    return subscribe(kinds, handle, {*WHERE, *paths})
+    return subscribe(kinds, handle, {*WHERE, *paths}, merge_by(None, quiet=quiet))
 
 
 def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
@@ -159,6 +165,7 @@ class SequenceCheck(Check):
     on = on_produce(
         receive_produce,
         *((*RECORDS, name) for name in ("producerId", "producerEpoch", "baseSequence", "count")),
+        quiet={(*RECORDS, "producerId"): -1},
     )
 
 
@@ -249,8 +256,16 @@ class FetchSessionCheck(Check):
         self.epochs[event.stream, session] = epoch, event.losses
         self.epochs.renew((event.stream, session))
 
-    on = subscribe([(KAFKA, FETCH, Role.REQUEST)], receive_fetch, {("sessionId",), ("sessionEpoch",)}) | subscribe(
-        [(KAFKA, FETCH, Role.RESPONSE)], for_request(receive_answer), {("sessionId",), ("errorCode",)}
+    on = subscribe(
+        [(KAFKA, FETCH, Role.REQUEST)],
+        receive_fetch,
+        {("sessionId",), ("sessionEpoch",)},
+        merge_by(None, quiet={("sessionId",): 0, ("sessionEpoch",): -1}),
+    ) | subscribe(
+        [(KAFKA, FETCH, Role.RESPONSE)],
+        for_request(receive_answer),
+        {("sessionId",), ("errorCode",)},
+        ANSWERS_OF_IGNORED,
     )
 
 
@@ -262,6 +277,12 @@ AHEAD, BEHIND = _HOUR, 7 * _DAY
 _NS = 1_000_000
 
 
+def _is_near(written: Any, time: Any) -> Any:
+    """Whether times in ms are near those of messages in ns, all one or all columns."""
+    now = time // _NS
+    return (written >= 0) & (now - written <= BEHIND) & (written - now <= AHEAD)
+
+
 class ClockCheck(Check):
     """Finds records whose time is far from the time of the capture."""
 
@@ -270,7 +291,7 @@ class ClockCheck(Check):
         now = event.time // _NS
         early = late = False
         for each in iterate_batches(event.values):
-            if _is_near(each.batch, now):
+            if _is_header_near(each.batch, event.time):
                 continue
             first, last = _times(each.batch)
             if last is not None and last - now > AHEAD and not late:
@@ -286,15 +307,16 @@ class ClockCheck(Check):
         receive_produce,
         *((*RECORDS, name) for name in ("baseTimestamp", "maxTimestamp", "timestamp")),
         (*RECORDS, "messages", "timestamp"),
+        quiet={(*RECORDS, name): _is_near for name in ("baseTimestamp", "maxTimestamp")},
     )
 
 
-def _is_near(batch: Mapping[str, Any], now: int) -> bool:
+def _is_header_near(batch: Mapping[str, Any], time: int) -> bool:
     """Whether the header of a batch tells that all its times are near: true of nearly all, so this is asked first."""
     first, last = batch.get("baseTimestamp"), batch.get("maxTimestamp")
     if type(first) is not int or type(last) is not int or "messages" in batch:
         return False
-    return first >= 0 and now - first <= BEHIND and last - now <= AHEAD and now - last <= BEHIND
+    return bool(_is_near(first, time) & _is_near(last, time))
 
 
 def _times(batch: Mapping[str, Any]) -> tuple[int | None, int | None]:
