@@ -65,6 +65,7 @@ class Pulsar(Dissector):
     reports = lazy("dissectors.pulsar.reports:reports")
     checks = lazy("dissectors.pulsar.checks:checks")
     triage = lazy("dissectors.pulsar.checks:triage")
+    describe_error = lazy("dissectors.pulsar.error_details:describe_error")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Rates first bytes: a frame of a known command is nearly certain."""

@@ -39,6 +39,12 @@ CASES = [
         {"remark": "org.apache.rocketmq.acl.common.AclException: wrong, org.apache.rocketmq.X"},
         "The request has the access key bob; the server says: wrong",
     ),
+    (
+        *("pulsar", "AuthenticationError", {"auth_method_name": "token"}, {"message": "Failed to authenticate"}),
+        "The client used the method token; the broker says: Failed to authenticate.",
+    ),
+    ("pulsar", "AuthenticationError", {}, {}, "The client gave no credentials."),
+    ("pulsar", "ConsumerBusy", {}, {}, None),
     ("rocketmq", "NO_PERMISSION", {}, {}, "The request names no access key."),
     ("rocketmq", "SYSTEM_ERROR", {}, {}, None),
 ]
