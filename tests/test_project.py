@@ -73,7 +73,9 @@ def test_the_wheel_carries_the_packages_whole(wheel: zipfile.ZipFile) -> None:
 
 def test_the_wheel_has_command_and_license(wheel: zipfile.ZipFile) -> None:
     info = f"wireanalyze-{PROJECT['version']}.dist-info"
-    assert "wireanalyze = analyzer.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    points = wheel.read(f"{info}/entry_points.txt").decode()
+    assert "wireanalyze = analyzer.cli:main" in points
+    assert "[pytest11]\nwireanalyze = wireanalyze.pytest_plugin" in points
     assert "Apache License" in wheel.read(f"{info}/licenses/LICENSE").decode()
     metadata = wheel.read(f"{info}/METADATA").decode()
     assert "Requires-Python: >=3.11" in metadata

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wireanalyze.capture import Capture, open
     from wireanalyze.decoding import decode, decode_all
     from wireanalyze.errors import CaptureError, DecodeError, FilterError, MissingExtra, UsageError, WireanalyzeError
-    from wireanalyze.live import sniff
+    from wireanalyze.live import LiveMessages, sniff
     from wireanalyze.message import DecodedMessage, Message, ReportedError
     from wireanalyze.protocols import register
     from wireanalyze.rows import Rows
@@ -41,6 +41,7 @@ __all__ = [
     "Field",
     "FilterError",
     "Finding",
+    "LiveMessages",
     "Message",
     "MissingExtra",
     "ReportedError",
@@ -65,7 +66,7 @@ _MODULES = {
     "wireanalyze.capture": "Capture open",
     "wireanalyze.decoding": "decode decode_all",
     "wireanalyze.errors": "CaptureError DecodeError FilterError MissingExtra UsageError WireanalyzeError",
-    "wireanalyze.live": "sniff",
+    "wireanalyze.live": "LiveMessages sniff",
     "wireanalyze.message": "DecodedMessage Message ReportedError",
     "wireanalyze.protocols": "register",
     "wireanalyze.rows": "Rows",

@@ -249,6 +249,16 @@ class Capture:
             )
         return Rows((make_group_object(names, group) for group in found.groups), (*names, *METRIC_NAMES))
 
+    def conversations(self, filter: str | None = None) -> Rows:
+        """Returns what each side of each connection sent, as `stats --conversations --json` prints it."""
+        from analyzer.insight.traffic import Conversation, conversations
+        from analyzer.render.overview_json import make_conversation_object
+
+        rows = self._choose(filter)
+        chosen = np.arange(len(self)) if rows is None else rows
+        found = map(make_conversation_object, conversations(self._owner.reader, chosen))
+        return Rows(found, list(Conversation.__annotations__))
+
     def report(self, name: str) -> Rows:
         """Returns the rows of a report, as `report NAME --format ndjson` prints them. Raises UsageError."""
         from analyzer.insight.reports import ReportReading, choose_report, full_names, reports_by_name

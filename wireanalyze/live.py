@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from os import PathLike, fspath
-from typing import Literal
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
@@ -15,8 +18,59 @@ from wireanalyze.errors import CaptureError, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, make_key_ring, read_rules
 from wireanalyze.message import Message, Owner, iterate_messages
 
+if TYPE_CHECKING:
+    from analyzer.live.live_session import LiveSession
+    from analyzer.query.filter import Filter
+
 MEMORY = 256 << 20
 """Bytes that the tables of a live capture may take; the oldest rows leave then."""
+
+
+class LiveMessages(Iterator[Message]):
+    """The messages of a live capture, as they become complete. `stop` ends it, and the rest is still yielded.
+
+    The capture is closed at the end of a `with` block, by `close`, or when nobody holds this object any more.
+    """
+
+    def __init__(self, sniffing: LiveSession, wanted: Filter | None, opened: ExitStack) -> None:
+        self._sniffing = sniffing
+        owner = Owner(sniffing.session, streaming=True)
+        self._close = weakref.finalize(self, _close, owner, opened)
+        self._messages = _iterate(sniffing, owner, wanted)
+
+    def __next__(self) -> Message:
+        return next(self._messages)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """Asks the capture to end, and returns at once; what was captured by then still comes."""
+        self._sniffing.stop()
+
+    def close(self) -> None:
+        """Ends the capture. Calling it again does nothing."""
+        self._messages = iter(())
+        self._close()
+
+
+def _close(owner: Owner, opened: ExitStack) -> None:
+    owner.closed = True
+    opened.close()
+
+
+def _iterate(sniffing: LiveSession, owner: Owner, wanted: Filter | None) -> Iterator[Message]:
+    for rows in grow_within(sniffing.session, MEMORY):
+        numbers = np.arange(rows.start, rows.stop)
+        chosen = numbers if wanted is None else wanted.select_rows(owner.reader, numbers)
+        yield from iterate_messages(owner, [chosen])
+    if sniffing.problem is not None:
+        raise CaptureError(sniffing.problem)
 
 
 def sniff(
@@ -30,8 +84,9 @@ def sniff(
     keylog: Names | None = None,
     decode_as: DecodeAs | None = None,
     via: Literal["auto", "self", "sudo", "dumpcap"] = "auto",
-) -> Iterator[Message]:
-    """Captures, and yields each message when it is complete. Leaving the loop ends the capture.
+    user: str = "",
+) -> LiveMessages:
+    """Captures from now on; the result yields each message when it is complete. Leaving the loop ends the capture.
 
     Decode a message (`values`, `text`) inside the loop: when the capture ends, its bytes are gone.
 
@@ -45,6 +100,7 @@ def sniff(
         keylog: key logs that decrypt TLS, also while they grow.
         decode_as: protocols of ports or connections.
         via: what opens the interface: this process, sudo, or dumpcap.
+        user: whom this process and the capturing one become once the interface is open, as after -Z; root must say it.
 
     This process gives up its own capture privileges for good. Raises CaptureError if it may not capture.
     """
@@ -55,26 +111,15 @@ def sniff(
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout or 0.0
     wanted, rules, secrets = make_filter(where), read_rules(decode_as), make_key_ring(keylog, None, grows=True)
     request = CaptureRequest(
-        interfaces=tuple(split_names(interface)), filter=filter, until=CaptureBounds(packets=packets, seconds=seconds)
+        interfaces=tuple(split_names(interface)),
+        filter=filter,
+        until=CaptureBounds(packets=packets, seconds=seconds),
+        user=user,
     )
 
-    def run() -> Iterator[Message]:
-        with (
-            translate_errors(CaptureError),
-            LiveCapture(request, via) as capture,
-            LiveSession(
-                capture, None if write is None else fspath(write), decode_as=rules, memory=MEMORY, secrets=secrets
-            ) as sniffing,
-        ):
-            owner = Owner(sniffing.session, streaming=True)
-            try:
-                for rows in grow_within(sniffing.session, MEMORY):
-                    numbers = np.arange(rows.start, rows.stop)
-                    chosen = numbers if wanted is None else wanted.select_rows(owner.reader, numbers)
-                    yield from iterate_messages(owner, [chosen])
-            finally:
-                owner.closed = True
-            if sniffing.problem is not None:
-                raise CaptureError(sniffing.problem)
-
-    return run()
+    with translate_errors(CaptureError), ExitStack() as opened:
+        capture = opened.enter_context(LiveCapture(request, via))
+        path = None if write is None else fspath(write)
+        sniffing = LiveSession(capture, path, decode_as=rules, memory=MEMORY, secrets=secrets)
+        opened.enter_context(sniffing)
+        return LiveMessages(sniffing, wanted, opened.pop_all())

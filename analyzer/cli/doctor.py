@@ -15,6 +15,7 @@ import numpy as np
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
+from analyzer.cli.first_findings import FirstFindings
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.jobs import jobs_option, share_work
@@ -109,15 +110,18 @@ def command(
     gc.freeze()  # what was imported stays
     choice = make_choice(severity, fail_on, ignore, baseline)
     with open_session(files, decode_as, reader) as session:
-        for _ in progress(session):
-            pass
+        found = FirstFindings()
+        for number, _ in enumerate(progress(session, found.describe)):
+            if not number:
+                found.preview(session)
+        found.restart()
         share_work(session, jobs)
         chosen = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if chosen is not None:
             tell_nothing_passes(len(chosen), len(session.rows))
         with patiently() as bar:
             examples = EXAMPLES if is_verbose() else 1
-            problems = choice.select(find_problems(session, _run_diagnosis(session, chosen, bar), examples))
+            problems = choice.select(find_problems(session, _run_diagnosis(session, chosen, bar, found), examples))
         if form == "table":
             print_summary(session, chosen, files, problems)
         else:
@@ -127,10 +131,12 @@ def command(
         raise SystemExit(FAILED)
 
 
-def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[LocatedFinding]:
-    """The checkup, and how far it has got; of chosen rows, what belongs to one of them."""
+def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar, first: FirstFindings) -> Iterator[LocatedFinding]:
+    """Yields the findings, of chosen rows those that belong to one of them, and shows how far it has got."""
     total = len(session.rows)
-    found = diagnose(session, lambda rows: bar("messages examined", rows, lambda: total))
+    found = first.count(
+        diagnose(session, lambda rows: bar(f"messages examined{first.describe()}", rows, lambda: total))
+    )
     if chosen is None:
         return found
     mine = np.zeros(total, bool)

@@ -151,11 +151,14 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
         )
 
 
-def progress(session: Session) -> Iterator[range]:
-    """session.grow(), with a bar on stderr where that is a terminal and it takes longer than PATIENCE."""
+def progress(session: Session, tell: Callable[[], str] = str) -> Iterator[range]:
+    """Yields what session.grow() does, with a bar on stderr where that is a terminal and it takes longer than PATIENCE.
+
+    tell: called for what is to stand behind the numbers.
+    """
     with patiently() as bar:
         for rows in session.grow():
-            text = f"{session.packets.counts.packets:,} packets, {len(session.rows):,} messages"
+            text = f"{session.packets.counts.packets:,} packets, {len(session.rows):,} messages{tell()}"
             bar(text, session.packets.position, lambda: session.packets.size, True)
             yield rows
 

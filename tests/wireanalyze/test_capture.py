@@ -178,6 +178,7 @@ def test_rows_are_those_of_the_commands(capture: wa.Capture) -> None:
         {**row, "story": "kafka.groups"} for row in printed("report", "groups", str(KAFKA))
     ]
     assert list(capture.doctor()) == printed("doctor", str(KAFKA))
+    assert list(capture.conversations()) == printed("stats", str(KAFKA), "--conversations")
     assert len(capture.findings()) == sum(row["count"] for row in capture.doctor())
     assert list(capture.findings(severity="error")) == []
 

@@ -7,12 +7,24 @@ import sys
 
 import pytest
 
+import analyzer.query.filter
+import wireanalyze.capture
 from analyzer.live.interfaces import may_capture
 from tests.documents import ROOT
 
+# A run within this process forgets what it has imported, and NumPy cannot be imported twice.
+IMPORTED = analyzer.query.filter, wireanalyze.capture
+
 pytest_plugins = "pytester"
 CAPTURE = ROOT / "captures" / "kafka.pcap"
-PLUGIN = ("-p", "wireanalyze.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist")
+PLUGIN = ("-p", "wireanalyze.pytest_plugin", "-p", "no:cacheprovider")
+
+
+@pytest.fixture(autouse=True)
+def without_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither other plug-ins nor, where the project is installed, this one by its entry point."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
 
 FROM_A_FILE = f"""
 import pytest
@@ -68,7 +80,7 @@ def test_live(wire):
 """
 
 
-def test_assertions_and_what_is_kept(pytester: pytest.Pytester) -> None:
+def test_assertions_and_what_is_retained(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=FROM_A_FILE)
     result = pytester.runpytest_inprocess(*PLUGIN, "--wire-keep", "kept")
     result.assert_outcomes(passed=2, failed=4)

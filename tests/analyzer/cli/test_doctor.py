@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from analyzer.cli.doctor import command, format_total
+from analyzer.cli.first_findings import FirstFindings
+from analyzer.insight.diagnosis import LocatedFinding
 from analyzer.insight.problems import Problem
 from analyzer.render.problems import KEYS
-from dissectors.finding import Severity
+from analyzer.session import Session
+from dissectors.finding import Finding, Severity
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 FENCED = str(GOLDEN / "k4_java_txn.pcap.zst")
@@ -29,7 +32,7 @@ def list_problems(*arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run("--format", "ndjson", *arguments)[1].splitlines()]
 
 
-def test_a_problem_is_told_with_what_it_explains_and_what_to_do() -> None:
+def test_a_problem_is_reported_with_what_it_explains_and_what_to_do() -> None:
     head, text, message, concerned, effects, advice, total, hint = run("--severity", "warning", FENCED)[1].splitlines()
     assert head.split() == ["warning", "fenced-producer", "1", "message", "115,", "14:14:58.396"]
     assert text.strip() == "jt[0]: producer 1000 (jtx-1), epoch 3, writes behind epoch 4: it is fenced off."
@@ -41,7 +44,7 @@ def test_a_problem_is_told_with_what_it_explains_and_what_to_do() -> None:
     assert hint == f"(wireanalyze show {FENCED} NUMBER shows a message)"
 
 
-def test_errors_that_clients_retry_are_told_together() -> None:
+def test_errors_that_clients_retry_are_reported_together() -> None:
     lines = run(FENCED)[1].splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith("note     retried errors"))
     assert lines[place + 1].strip().startswith("InitProducerId: COORDINATOR_LOAD_IN_PROGRESS. The coordinator is")
@@ -52,7 +55,7 @@ def test_nothing() -> None:
     assert run("--severity", "error", WELL)[1] == "No problems found in 166 messages of 26 streams\n"
 
 
-def test_a_filter_chooses_whose_problems_are_told() -> None:
+def test_a_filter_chooses_whose_problems_are_reported() -> None:
     assert "1 warning in 1 message of 1 stream\n" in run(FENCED, "-Y", "number == 115")[1]
     other = run(FENCED, "-Y", "number == 114", "--fail-on", "note")
     assert other == (0, "No problems found in 1 message of 1 stream\n")
@@ -127,3 +130,18 @@ def test_what_is_refused_says_what_to_do(options: list[str], text: str) -> None:
 )
 def test_the_total(severities: list[Severity], text: str) -> None:
     assert format_total([Problem(each, "gap", "", "", "", 0) for each in severities], "here") == text
+
+
+def test_who_waits_is_told_how_many_findings_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = FirstFindings()
+    assert first.describe() == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with Session([Path(REFUSED).with_name("zookeeper-ensemble.pcap.zst")], block=2000) as session:
+        next(iter(session.grow()))
+        first.preview(session)
+        assert first.describe().startswith("; found so far: ")
+        first.restart()
+        assert first.describe() == ""
+    gravest = [LocatedFinding(1, Finding(each, "gap", "")) for each in (Severity.NOTE, Severity.ERROR, Severity.NOTE)]
+    assert list(first.count(gravest)) == gravest
+    assert first.describe() == "; found so far: 1 error, 2 notes (gap)"
