@@ -73,12 +73,14 @@ def run_example(command: str, folder: Path) -> str:
         program = tools / "wireanalyze"
         program.write_text(f"#!{sys.executable}\nimport sys\nfrom analyzer.cli import main\nsys.exit(main())\n")
         program.chmod(0o755)
-    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "WIREANALYZE_CONFIG")}
+    remaining = {
+        key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "WIREANALYZE_CONFIG")
+    }
     places = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(tools)}
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
-        env=kept | places | {"LANG": "C.UTF-8"},
+        env=remaining | places | {"LANG": "C.UTF-8"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -177,15 +177,15 @@ def compared(capture: Path | None, folder: Path) -> str:
     if not path.exists():
         return ""
     before, after = read(path), outputs(capture)
-    said = [
+    text = [
         f"{name}: {command}: only {'before' if command in before else 'now'}\n" for command in before.keys() ^ after
     ]
-    said += [
+    text += [
         f"{name}: {command}: {first_difference(before[command], after[command])}\n"
         for command in before.keys() & after
         if before[command] != after[command]
     ]
-    return "".join(sorted(said))
+    return "".join(sorted(text))
 
 
 def main() -> int:
@@ -200,10 +200,10 @@ def main() -> int:
     work = partial(recorded if given.action == "record" else compared, folder=given.folder.resolve())
     differ = False
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as workers:
-        for said in workers.map(work, chosen):
-            sys.stdout.write(said)
+        for text in workers.map(work, chosen):
+            sys.stdout.write(text)
             sys.stdout.flush()
-            differ |= bool(said) and given.action == "compare"
+            differ |= bool(text) and given.action == "compare"
     return int(differ)
 
 

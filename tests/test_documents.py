@@ -129,16 +129,16 @@ OF_THE_CODE = [
 def test_paths_that_are_named_exist(path: Path) -> None:
     text = path.read_text() if path.name != "CHANGELOG.md" else ""
     named = re.findall(r"(?<![\w./-])((?:analyzer|dissectors|tui|tests|benchmarks|captures|docs)/[\w./*-]*\w)", text)
-    gone = [each for each in named if not re.search("PROTOCOL|NAME|dns", each) and not list(ROOT.glob(each))]
-    assert gone == []
+    removed = [each for each in named if not re.search("PROTOCOL|NAME|dns", each) and not list(ROOT.glob(each))]
+    assert removed == []
 
 
 @pytest.mark.parametrize("path", OF_THE_CODE, ids=name_of)
 def test_names_that_are_named_exist(path: Path) -> None:
     """Each word of an identifier in backticks is a word of the code."""
     spans = [each for each in read_code_spans(path) if re.fullmatch(r"[A-Za-z_][\w.]*(\(\))?", each)]
-    gone = [each for each in spans if not set(re.findall(r"\w+", each)) <= WORDS]
-    assert gone == []
+    removed = [each for each in spans if not set(re.findall(r"\w+", each)) <= WORDS]
+    assert removed == []
 
 
 def test_pages_are_short_enough_to_be_read() -> None:

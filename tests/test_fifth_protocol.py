@@ -132,11 +132,11 @@ def test_values_and_tree(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "dns.pcap", segments(TALK), TALK)]).load() as session:
         body, tree = decode_body(session, 4), decode_tree(session, 4)
         assert info_of(session, 3).startswith("NXDOMAIN, id 8")
-    asked = {"name": "example.org.", "type": 1, "class": 1}
+    requested = {"name": "example.org.", "type": 1, "class": 1}
     assert body.values == {
         "id": 7, "flags": 0x8180, "rcode": 0,
         "questionsCount": 1, "answersCount": 1, "authoritiesCount": 0, "additionalsCount": 0,
-        "questions": [asked], "answers": [{**asked, "ttl": 300, "data": bytes([192, 0, 2, 1])}],
+        "questions": [requested], "answers": [{**requested, "ttl": 300, "data": bytes([192, 0, 2, 1])}],
         "authorities": [], "additionals": [],
     }  # fmt: skip
     assert body.error is None
@@ -183,7 +183,7 @@ def test_random_bytes_come_to_an_end(dns: Dissector) -> None:
             assert_tiles(dns.tree(data, ANSWERED))
 
 
-def test_trailing_bytes_are_kept(dns: Dissector) -> None:
+def test_trailing_bytes_are_retained(dns: Dissector) -> None:
     body = query(1, "a")[2:] + b"more"
     found = dns.values(struct.pack(">H", len(body)) + body, ANSWERED)
     assert found.values["_rest"] == b"more"

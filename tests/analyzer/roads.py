@@ -118,8 +118,8 @@ def numbered(message: bytes, number: int, side: int) -> bytes:
 
 def exchanges(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[int, bytes]]:
     """Requests and their answers, as writes."""
-    for number, (asked, answered) in enumerate(pairs, 1000):
-        yield CLIENT, numbered(asked, number, CLIENT)
+    for number, (requested, answered) in enumerate(pairs, 1000):
+        yield CLIENT, numbered(requested, number, CLIENT)
         yield SERVER, numbered(answered, number, SERVER)
 
 
@@ -177,8 +177,8 @@ def batch(
 ) -> bytes:
     """`crc` None is the right one; `length` is added to the right one."""
     content = records if isinstance(records, bytes) else b"".join(records)
-    said = count if count is not None else len(records)
-    checked = struct.pack(">hiqqqhii", attributes, max(said - 1, 0), time, last_time, -1, -1, -1, said) + content
+    text = count if count is not None else len(records)
+    checked = struct.pack(">hiqqqhii", attributes, max(text - 1, 0), time, last_time, -1, -1, -1, text) + content
     checksum = crc32c(checked) if crc is None else crc
     return struct.pack(">qiibI", base, len(checked) + 9 + length, 0, 2, checksum) + checked
 

@@ -103,7 +103,7 @@ def test_one_that_is_killed_is_one_clear_error(start: int, run: str) -> None:
 
 
 @pytest.mark.parametrize("run", [PRINT, MAP])
-def test_a_defect_is_told_by_the_process_that_has_it(run: str) -> None:
+def test_a_defect_is_reported_by_the_process_that_has_it(run: str) -> None:
     found = printed(2, 3, "raise RuntimeError('broken window')", run)
     assert found.stderr.count("RuntimeError: broken window") == 1
     assert found.returncode != 0

@@ -124,8 +124,8 @@ def frame(segment: Segment, ends: Ends = ENDS, isn: tuple[int, int] = ISN, time:
             ends=(ends[side][0], ends[other][0]),
         )
     )
-    kept = len(data) if segment.kept is None else len(data) - len(segment.payload) + segment.kept
-    return Frame(data[:kept], time if segment.time is None else segment.time, len(data))
+    remaining = len(data) if segment.kept is None else len(data) - len(segment.payload) + segment.kept
+    return Frame(data[:remaining], time if segment.time is None else segment.time, len(data))
 
 
 def frames(segments: Iterable[Segment], talk: Talk | None = None, begin: int = T0) -> list[Frame]:

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from benchmarks.metrics import _compare, _groups, _works
 
+from benchmarks.figures import _compare, _groups, _works
 from benchmarks.library import Library
 
 

@@ -55,8 +55,8 @@ def test_alternation_warms_up_and_keeps_the_order(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells of anonymous memory on Linux alone")
 def test_memory_that_a_process_holds_is_seen() -> None:
-    held = watched(([PYTHON, "-c", "import time; data = bytearray(b'x') * (50 << 20); time.sleep(0.1)"],))
-    assert 50 << 20 <= held < 80 << 20
+    stored = watched(([PYTHON, "-c", "import time; data = bytearray(b'x') * (50 << 20); time.sleep(0.1)"],))
+    assert 50 << 20 <= stored < 80 << 20
     ended = subprocess.Popen([PYTHON, "-c", "pass"])
     ended.wait()
     assert anonymous(ended.pid) is None

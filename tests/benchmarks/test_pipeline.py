@@ -22,14 +22,14 @@ FETCHED = {"shuffle.read.localBytesRead": 700, "shuffle.read.remoteBytesRead": 0
 
 
 def completed(number: int, begin: int, sums: dict[str, int]) -> str:
-    told = {
+    reported = {
         "Stage ID": number,
         "Number of Tasks": 4,
         "Submission Time": begin,
         "Completion Time": begin + 1500,
         "Accumulables": [{"ID": 1, "Name": f"internal.metrics.{name}", "Value": value} for name, value in sums.items()],
     }
-    return json.dumps({"Event": "SparkListenerStageCompleted", "Stage Info": told})
+    return json.dumps({"Event": "SparkListenerStageCompleted", "Stage Info": reported})
 
 
 def test_stages_are_what_they_read_and_write(tmp_path: Path) -> None:

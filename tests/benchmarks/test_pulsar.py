@@ -64,5 +64,5 @@ def test_an_opaque_in_both_forms_of_header(name: str) -> None:
     header = rocketmq.header(changed, True)
     assert (header.correlation, header.operation) == (123_456, "SEND_MESSAGE_V2")
     assert int.from_bytes(changed[:4]) == len(changed) - 4
-    kept = rocketmq.values(changed, Context(Role.REQUEST, header.code)).values
-    assert kept == rocketmq.values(data, Context(Role.REQUEST, header.code)).values
+    remaining = rocketmq.values(changed, Context(Role.REQUEST, header.code)).values
+    assert remaining == rocketmq.values(data, Context(Role.REQUEST, header.code)).values

@@ -31,9 +31,9 @@ PROGRAMS = {
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_process_counts_once(program: str, tmp_path: Path) -> None:
-    said = tmp_path / "said"
-    found = run([sys.executable, "-c", BEGIN + PROGRAMS[program], str(said)])
-    assert found.cpu == pytest.approx(sum(map(float, said.read_text().split())), abs=0.15)
+    text = tmp_path / "said"
+    found = run([sys.executable, "-c", BEGIN + PROGRAMS[program], str(text)])
+    assert found.cpu == pytest.approx(sum(map(float, text.read_text().split())), abs=0.15)
     assert found.cpu >= 0.3
 
 

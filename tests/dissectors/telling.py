@@ -30,11 +30,11 @@ class Telling:
         row = self.row
         self.row, self.time = row + 1, self.time + after * MS
         self._times[row] = self.time
-        asked = self._times.get(partner)
+        requested = self._times.get(partner)
         event = MessageEvent(
             *(row, protocol, context, values, stream, self.time, from_client, operation, correlation, client, partner),
             *(self.size, self.losses, error),
-            elapsed=None if asked is None else self.time - asked,
+            elapsed=None if requested is None else self.time - requested,
             ends=self.sides,
         )
         if (protocol, context.code, context.role) in self.report.on:

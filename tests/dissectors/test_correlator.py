@@ -62,8 +62,8 @@ def test_what_a_connection_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_window_that_expires_begins_anew() -> None:
     table: WindowTable[str, Repeats] = WindowTable(Repeats, 10)
-    said = [time for time in range(11) if table.find_at("a", time).add(3)]
-    assert said == [2, 5]
+    text = [time for time in range(11) if table.find_at("a", time).add(3)]
+    assert text == [2, 5]
     assert (table.find_at("a", 10).count, table.find_at("a", 11).count, table.find_at("a", 12).begun) == (11, 0, 11)
 
 

@@ -53,7 +53,7 @@ def test_of_a_batch_of_any_size_nothing_is_made() -> None:
     assert found.acknowledge("r", (1, 0), None) == Acknowledgement(0, 1 << 62, True)
 
 
-def test_what_stood_there_is_told() -> None:
+def test_what_stood_there_is_reported() -> None:
     found = filled(0, left=3)
     assert found.deliver("r", (1, 0), 8, 2, None) == Acknowledgement(0, 3, False)
     assert found.acknowledge("r", (1, 0), None) == Acknowledgement(8, 2, True)
@@ -97,9 +97,9 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
             done = found.acknowledge(reader, (1, entry), None)
             assert (done and done.thing) == plain.pop((reader, entry), None)
         elif what == "before":
-            gone = sorted(key for key in plain if key[0] == reader and key[1] < entry)
+            removed = sorted(key for key in plain if key[0] == reader and key[1] < entry)
             assert [each.thing for each in found.acknowledge_before(reader, (1, entry))] == [
-                plain.pop(key) for key in gone
+                plain.pop(key) for key in removed
             ]
         elif what == "to":
             expected = [(each, plain.pop((reader, each), None)) for each in range(entry + 1)]
@@ -107,13 +107,13 @@ def test_as_a_plain_dictionary_has_it(steps: list[tuple[str, int, int]]) -> None
                 thing for _, thing in expected if thing is not None
             ]
         else:
-            gone = [key for key in plain if key[0] == reader]
-            assert sorted(found.drop(reader)) == sorted((1, each) for _, each in gone)
-            for key in gone:
+            removed = [key for key in plain if key[0] == reader]
+            assert sorted(found.drop(reader)) == sorted((1, each) for _, each in removed)
+            for key in removed:
                 del plain[key]
 
 
-def test_places_that_are_gone_are_not_kept() -> None:
+def test_places_that_are_removed_are_not_retained() -> None:
     found: Outstanding[int] = Outstanding()
     for entry in range(10_000):
         found.deliver("r", (1, entry), entry, 1, None)

@@ -43,7 +43,7 @@ def test_partners(case: str) -> None:
     assert talk(*steps) == partners
 
 
-def test_an_answer_tells_what_was_asked_and_an_orphan_is_a_guess() -> None:
+def test_an_answer_tells_what_was_requested_and_an_orphan_is_a_guess() -> None:
     conversation = PairByKey(header)
     conversation.step(0, bytes((ASK, 1)), CLIENT)
     answer = conversation.step(1, bytes((ANSWER, 1)), SERVER).header

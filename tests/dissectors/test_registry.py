@@ -95,14 +95,14 @@ def test_a_plug_in_without_distribution(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(("content", "found"), [("[console_scripts]\n", False), (f"[{registry.GROUP}]\n", True)])
-def test_entry_points_are_only_asked_for_where_a_file_names_the_group(
+def test_entry_points_are_only_requested_where_a_file_names_the_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, found: bool
 ) -> None:
     (tmp_path / "other-1.0.dist-info").mkdir()
     (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text(content)
     (tmp_path / "lonely-1.0.egg-info").write_text("Name: lonely\n")
     monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "missing")])
-    asked: list[str] = []
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: asked.append(group) or EntryPoints([]))
+    requested: list[str] = []
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: requested.append(group) or EntryPoints([]))
     assert registry.problems() == ()
-    assert asked == [registry.GROUP] * found
+    assert requested == [registry.GROUP] * found

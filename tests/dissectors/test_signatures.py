@@ -38,7 +38,7 @@ def near(sample: bytes) -> st.SearchStrategy[bytes]:
 ANY = st.one_of(st.binary(max_size=64), *map(near, (*SAMPLES.values(), EXISTS)))
 
 
-def test_kafka_is_asked_first() -> None:
+def test_kafka_is_tried_first() -> None:
     assert next(iter(registry.BUILT_IN)) == "kafka"
     assert REQUEST == CERTAIN
     assert may_be_surer("somebody-elses", b"")

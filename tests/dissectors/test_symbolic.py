@@ -399,7 +399,7 @@ def test_a_text_with_anything_but_ascii_has_no_shape() -> None:
         builder.text(Extent(Term(0, 2, "h"), 0, 2, 5))
 
 
-def test_what_a_function_makes_of_holes() -> None:
+def test_what_a_function_makes_of_symbolic_values() -> None:
     builder, number, *_, nested = holes()
     count = derive(lambda entries: sum(entry["count"] for entry in entries), nested)
     assert count == 7
@@ -426,7 +426,7 @@ def test_a_size_counts_less_than_is_written() -> None:
     assert builder.conditions == [Condition((Term(0, 1, "B"),), -1, "eq", 3, True)]
 
 
-def test_the_length_of_holes_is_one() -> None:
+def test_the_length_of_symbolic_values_is_one() -> None:
     builder, _, _, text, data, nested = holes()
     for each, terms in ((text, (TEXT.term,)), (data, (DATA.term,))):
         assert (length(each).terms, length(each).value) == (terms, 3)
@@ -436,7 +436,7 @@ def test_the_length_of_holes_is_one() -> None:
     assert (length("abc"), length(b"ab"), length([1])) == (3, 2, 1)
 
 
-def test_what_is_left_is_told_by_several_numbers() -> None:
+def test_a_rest_has_a_size_of_several_numbers() -> None:
     """A rest of one byte behind a text of two; both are counted by the first number."""
     builder = TemplateBuilder(b"\4\2abc")
     total, size = Term(0, 1, "B"), Term(1, 1, "B")

@@ -61,7 +61,7 @@ def test_a_part_of_a_number_is_none() -> None:
         number(TemplateBuilder(b"123"), 0, 2)
 
 
-def test_asked_for_its_value_a_number_is_pinned() -> None:
+def test_a_number_is_pinned_when_its_value_is_read() -> None:
     builder = TemplateBuilder(b'"42"')
     text, value = run(builder, 1, 3), number_within(builder, 1, 3)
     assert value > 5
@@ -109,7 +109,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("case", ASKED)
-def test_whatever_else_is_asked_pins_all_of_it(case: str) -> None:
+def test_whatever_else_is_requested_pins_all_of_it(case: str) -> None:
     builder, text = text_of_several()
     assert ASKED[case](text) == ASKED[case](SAME)
     assert all(builder.fixed)

@@ -23,9 +23,9 @@ def snap(data: bytes, longest: int) -> bytes:
     order = "<" if data[:1] in (b"\xd4", b"\x4d") else ">"
     found, at = bytearray(data[:_HEAD]), _HEAD
     while at < len(data):
-        seconds, rest, kept, original = struct.unpack_from(f"{order}IIII", data, at)
+        seconds, rest, remaining, original = struct.unpack_from(f"{order}IIII", data, at)
         at += _RECORD
-        found += struct.pack(f"{order}IIII", seconds, rest, min(kept, longest), original)
-        found += data[at : at + min(kept, longest)]
-        at += kept
+        found += struct.pack(f"{order}IIII", seconds, rest, min(remaining, longest), original)
+        found += data[at : at + min(remaining, longest)]
+        at += remaining
     return bytes(found)

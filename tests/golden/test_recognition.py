@@ -38,8 +38,8 @@ def protocols(session: Analysis) -> Counter[str]:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=name_of)
 def test_a_capture_without_ports(path: Path) -> None:
-    with Session([path]) as told, Analysis(PacketReader([path]), NoPorts()) as untold:
-        expected, found = protocols(told), protocols(untold)
+    with Session([path]) as reported, Analysis(PacketReader([path]), NoPorts()) as untold:
+        expected, found = protocols(reported), protocols(untold)
     assert {name: count - found[name] for name, count in expected.items() if count != found[name]} == KNOWN.get(
         path.name.removesuffix(".pcap.zst"), {}
     )

@@ -21,13 +21,13 @@ def test_a_capture(path: Path, use_fast_path: bool) -> None:
 def test_clients(path: Path) -> None:
     """A request says who asks, its answer says the same, and an answer alone does not know."""
     truth = read_ndjson(path.with_name(f"{path.name.removesuffix('.pcap.zst')}.expected.ndjson.zst"))
-    told = {
+    reported = {
         (row["stream_key"], row["from_client"], row["offset"]): f"{row['fields']['language']} {row['mq_version']}"
         for row in truth
         if row["role"] in ("request", "oneway")
     }
     found = by_id(rows(path, ("id", "stream_id", "from_client", "offset", "client", "partner_id", "role")))
     for row in found.values():
-        asked = found.get(row["partner_id"]) if row["role"] == "response" else row
-        key = asked and (asked["stream_id"], asked["from_client"], asked["offset"])
-        assert row["client"] == told.get(key)
+        requested = found.get(row["partner_id"]) if row["role"] == "response" else row
+        key = requested and (requested["stream_id"], requested["from_client"], requested["offset"])
+        assert row["client"] == reported.get(key)

@@ -58,7 +58,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("capture", CASES)
-def test_incidents_are_told(capture: str) -> None:
+def test_incidents_are_reported(capture: str) -> None:
     with Session([TESTS / f"{capture}.pcap.zst"]).load() as session:
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity > Severity.NOTE]
     found = [f"{each.label}: {each.text}" for each in problems]
@@ -68,15 +68,15 @@ def test_incidents_are_told(capture: str) -> None:
 def test_the_timeline_tells_each_event_once() -> None:
     with Session([TESTS / "incidents" / "en395_trunc.pcap.zst"]).load() as session:
         timeline = build_timeline(session)
-    told = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
-    assert [each[:2] for each in told] == [
+    reported = [(cells["event"], cells["severity"], cells["what"]) for cells in map(Timeline.cells, timeline.entries)]
+    assert [each[:2] for each in reported] == [
         ("leader-lost", "warning"),
         ("delays", None),
         ("elections", None),
         ("far-behind", "warning"),
         ("sessions", None),
     ]
-    assert told[0][2].endswith("It explains 25 more messages or connections.")
-    assert told[2][2] == "Server 3 joined the leader, server 2, within 175 ms."
+    assert reported[0][2].endswith("It explains 25 more messages or connections.")
+    assert reported[2][2] == "Server 3 joined the leader, server 2, within 175 ms."
     times = [entry.first for entry in timeline.entries]
     assert times == sorted(times)

@@ -32,9 +32,9 @@ class Running:
     def __init__(self, wire: Wire, folder: Path, *options: str, before: Sequence[str] = ()) -> None:
         self.folder = folder
         command = wire.sniffing(*before, *sniff("--headless", "--format", "ndjson", *options))
-        with open(folder / "rows", "wb") as rows, open(folder / "said", "wb") as said:
+        with open(folder / "rows", "wb") as rows, open(folder / "said", "wb") as text:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=rows, stderr=said, cwd=folder, env=ENVIRONMENT
+                command, stdin=subprocess.DEVNULL, stdout=rows, stderr=text, cwd=folder, env=ENVIRONMENT
             )
 
     def why(self) -> str | None:

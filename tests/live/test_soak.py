@@ -27,5 +27,5 @@ def test_memory_stands_still(tmp_path: Path) -> None:
     assert "dropped" not in found.said
     assert found.rows == rows * TIMES
     assert max(look.anonymous for look in found.analyzer.looks) < MEMORY
-    held = [look.anonymous for look in found.capturer.looks]
-    assert max(held) - held[0] < GROWTH
+    stored = [look.anonymous for look in found.capturer.looks]
+    assert max(stored) - stored[0] < GROWTH

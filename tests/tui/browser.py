@@ -57,9 +57,9 @@ def chromium(profile: Path) -> Iterator[str]:
         [CHROMIUM, *words, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    told, end = profile / "DevToolsActivePort", time.monotonic() + PATIENCE
+    reported, end = profile / "DevToolsActivePort", time.monotonic() + PATIENCE
     try:
-        while not (told.exists() and (port := re.match(r"(\d+)\n", told.read_text()))):
+        while not (reported.exists() and (port := re.match(r"(\d+)\n", reported.read_text()))):
             assert time.monotonic() < end, "Chromium does not start"
             assert process.poll() is None, "Chromium has ended"
             time.sleep(0.02)
@@ -82,8 +82,8 @@ class Tab:
         async with asyncio.timeout(PATIENCE):
             while (answer := await self._orders.receive_json()).get("id") != self._count:
                 if answer.get("method") in ("Network.requestWillBeSent", "Network.webSocketCreated"):
-                    said = answer["params"]
-                    self.requests.append(said["url"] if "url" in said else said["request"]["url"])
+                    text = answer["params"]
+                    self.requests.append(text["url"] if "url" in text else text["request"]["url"])
         assert "error" not in answer, answer
         result: dict[str, Any] = answer["result"]
         return result

@@ -79,10 +79,12 @@ def test_of_a_message_it_is_what_the_commands_print() -> None:
     with Session([KAFKA]).load() as session:
         found = made(subject(session, FETCH))
     number = FETCH + 1
-    asked = [str(KAFKA), "-Y", f"number == {number}"]
-    listed = CliRunner().invoke(list_command, asked, standalone_mode=False).stdout
+    requested = [str(KAFKA), "-Y", f"number == {number}"]
+    listed = CliRunner().invoke(list_command, requested, standalone_mode=False).stdout
     assert listed.splitlines()[1] == found["row"]
-    line = CliRunner().invoke(list_command, [*asked, "--format", "ndjson", "--fields"], standalone_mode=False).stdout
+    line = (
+        CliRunner().invoke(list_command, [*requested, "--format", "ndjson", "--fields"], standalone_mode=False).stdout
+    )
     assert json.loads(line) == json.loads(found["object"] or "")
     shown = CliRunner().invoke(show_command, [str(KAFKA), str(number)], standalone_mode=False).stdout
     assert shown.rstrip("\n") == found["tree"]
@@ -98,10 +100,10 @@ def test_the_command_decodes_to_the_same_tree(row: int) -> None:
         text = COPY_FORMATS["command"].make(found) or ""
         program, name, *arguments = text.split()
         assert (program, name) == ("wireanalyze", "decode")
-        said = CliRunner().invoke(command, arguments, standalone_mode=False).stdout
+        output = CliRunner().invoke(command, arguments, standalone_mode=False).stdout
         names = [node.spec.name for node in found.detail.tree.fields]
-        assert all(re.search(rf"^\d+\+\d+ +{name}\b", said, re.MULTILINE) for name in names)
-        assert "undecoded" not in said
+        assert all(re.search(rf"^\d+\+\d+ +{name}\b", output, re.MULTILINE) for name in names)
+        assert "undecoded" not in output
         assert COPY_FORMATS["message"].make(found) == read_message(session, row).hex()
 
 
@@ -232,9 +234,9 @@ def test_without_a_file_the_clipboard_still_has_it(monkeypatch: pytest.MonkeyPat
 
 
 @driven(size=(200, 40))
-async def test_what_is_no_text_is_said(found: Drive, copied: Path) -> None:
-    for text, size, said in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
+async def test_what_is_no_text_is_reported(found: Drive, copied: Path) -> None:
+    for text, size, output in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
         copying.copy_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
         await found.until(lambda size=size: f"copied it, {size} bytes" in found.status())
-        assert said in found.status()
+        assert output in found.status()
     assert copied.read_bytes() == b"\\ud800!"

@@ -65,8 +65,8 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
         await found.filter(text)
         listed = found.main.timeline
         assert found.rows() == rows
-        said = f"filter: {text}, {len(rows)} of 648"
-        assert said in found.text("title")
+        output = f"filter: {text}, {len(rows)} of 648"
+        assert output in found.text("title")
         await found.press("=")
         places = listed.timeline.list_places(0, 2000)
         assert sorted(place.row for place in places if place.row is not None) == rows
@@ -139,7 +139,7 @@ WRONG = [
 
 
 @driven(named={"slow": "latency > 50ms"})
-async def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended(found: Drive) -> None:
+async def test_a_wrong_filter_is_reported_at_its_place_and_can_be_mended(found: Drive) -> None:
     await found.filter("latency > 5ms")
     for text, place, why in WRONG:
         await found.ask("slash", text)
@@ -204,7 +204,7 @@ async def test_what_was_pasted_does_not_act(found: Drive) -> None:
 
 
 @driven()
-async def test_what_the_filter_hides_is_said(found: Drive) -> None:
+async def test_what_the_filter_hides_is_reported(found: Drive) -> None:
     await found.filter("role == request")
     row = found.row
     await found.press("p")
@@ -239,7 +239,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
 
     async def test(found: Drive) -> None:
         await found.press("escape")
-        for before, kept in (("", list(range(648))), ("latency > 1ms", rows)):
+        for before, remaining in (("", list(range(648))), ("latency > 1ms", rows)):
             await found.filter(before)
             with held(monkeypatch, "x") as gate:
                 await found.ask("slash", 'text contains "x"')
@@ -249,7 +249,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
                 assert found.status() == "the filter was cancelled"
                 gate.set()
                 await found.filtered()
-            assert found.rows() == kept
+            assert found.rows() == remaining
             assert ("filter: latency" in found.text("title")) is bool(before)
         await found.press("escape")
         assert found.rows() == rows

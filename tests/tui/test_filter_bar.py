@@ -255,9 +255,9 @@ def test_earlier_filters(tmp_path: Path) -> None:
         found.main.saved_state.save()
 
     drive(first, saved_state=SavedState(path))
-    kept = json.loads(path.read_text())
-    assert kept["filters"] == ["error", "latency > 5ms"]
-    assert kept["sought"] == ["needle"]
+    remaining = json.loads(path.read_text())
+    assert remaining["filters"] == ["error", "latency > 5ms"]
+    assert remaining["sought"] == ["needle"]
 
     async def second(found: Drive) -> None:
         await opened(found)

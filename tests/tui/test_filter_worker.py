@@ -27,11 +27,11 @@ def session():
 
 def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.RowPortion]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
-    readers, asked = RowReaders(session), []
-    while (rows := filtering.next_part()) is not None and len(asked) != most:
-        asked.append(rows)
+    readers, requested = RowReaders(session), []
+    while (rows := filtering.next_part()) is not None and len(requested) != most:
+        requested.append(rows)
         filtering.add_result(_apply_filter(filtering.filter, rows, readers, session))
-    return asked
+    return requested
 
 
 def wanted(session: Session, text: str) -> list[int]:
@@ -51,9 +51,9 @@ def test_all_that_the_filter_keeps(
     steps = sorted(cuts)
     filtering = FilterPass(compile_filter(text), session, steps[0][0] if steps else 648, start)
     filtering._size = first
-    for rows, portions in steps:
+    for rows, parts in steps:
         filtering.grow(rows)
-        ask(filtering, session, portions)
+        ask(filtering, session, parts)
     filtering.grow(648)
     ask(filtering, session)
     assert filtering.matches.tolist() == wanted(session, text)
@@ -72,42 +72,42 @@ def test_rows_that_leave_are_forgotten(
     session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
 ) -> None:
     """late: they leave while a portion is being asked."""
-    filtering, readers, gone = FilterPass(compile_filter(text), session, 0, start), RowReaders(session), 0
+    filtering, readers, removed = FilterPass(compile_filter(text), session, 0, start), RowReaders(session), 0
     filtering._size = first
-    for rows, leave, portions in sorted(steps):
+    for rows, leave, parts in sorted(steps):
         filtering.grow(rows)
-        ask(filtering, session, portions)
+        ask(filtering, session, parts)
         part = filtering.next_part() if late else None
-        gone = max(gone, min(leave, rows))
-        filtering.evict(gone)
+        removed = max(removed, min(leave, rows))
+        filtering.evict(removed)
         if part is not None:
             filtering.add_result(_apply_filter(filtering.filter, part, readers, session))
-        assert not len(filtering.matches) or filtering.matches[0] >= gone
+        assert not len(filtering.matches) or filtering.matches[0] >= removed
     filtering.grow(648)
-    asked = ask(filtering, session)
-    assert all(rows[0] >= gone for rows in asked)
-    assert filtering.matches.tolist() == [row for row in wanted(session, text) if row >= gone]
+    requested = ask(filtering, session)
+    assert all(rows[0] >= removed for rows in requested)
+    assert filtering.matches.tolist() == [row for row in wanted(session, text) if row >= removed]
     assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
 def test_outwards_from_where_the_user_is(session: Session) -> None:
     filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 500)
     filtering._size = 64
-    asked = ask(filtering, session)
-    assert asked[0] == range(500, 564)
-    behind = [rows for rows in asked if rows[0] >= 500]
-    before = [rows for rows in asked if rows[0] < 500]
-    assert asked == behind + before
+    requested = ask(filtering, session)
+    assert requested[0] == range(500, 564)
+    behind = [rows for rows in requested if rows[0] >= 500]
+    before = [rows for rows in requested if rows[0] < 500]
+    assert requested == behind + before
     assert [row for rows in behind for row in rows] == list(range(500, 648))
     assert before[0][-1] == 499
     assert sorted(row for rows in before for row in rows) == list(range(500))
 
 
-def test_columns_are_asked_in_one_go(session: Session) -> None:
+def test_columns_are_requested_in_one_go(session: Session) -> None:
     assert ask(FilterPass(compile_filter("length > 100"), session, 648, 500), session) == [range(648)]
 
 
-def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
     assert filtering.next_part() == range(model.FIRST_PART)

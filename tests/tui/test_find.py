@@ -157,7 +157,7 @@ WRONG = [
 
 
 @driven()
-async def test_what_can_not_be_sought_is_told(found: Drive) -> None:
+async def test_what_can_not_be_sought_is_reported(found: Drive) -> None:
     for words, why in WRONG:
         await found.ask("ctrl+f", words)
         assert why in found.lines()[-2], words
@@ -199,19 +199,19 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "STEP", 1)
     monkeypatch.setattr("tui.search_worker.PROGRESS_INTERVAL", 0.0)
-    said: list[str] = []
+    output: list[str] = []
 
     async def test(found: Drive) -> None:
         say = found.main.bars.show_message
         monkeypatch.setattr(
-            found.main.bars, "show_message", lambda text, style="bar": (said.append(text), say(text, style))
+            found.main.bars, "show_message", lambda text, style="bar": (output.append(text), say(text, style))
         )
         await found.ask("ctrl+f", "nobody says this\x1b[31m")
         await sought(found)
         assert not acts("".join(found.lines()))
 
     drive(test)
-    percents = [int(text.split("%")[0].split()[-1]) for text in said if "searching for" in text]
+    percents = [int(text.split("%")[0].split()[-1]) for text in output if "searching for" in text]
     assert len(percents) > 100
     assert percents == sorted(percents)
     assert percents[-1] == 99

@@ -26,11 +26,11 @@ def texts(found: Drive) -> list[str]:
 async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
     await found.until(lambda: found.main.timeline.row_lines.colour_rules is not None)
     await found.press("question_mark")
-    said = "\n".join(texts(found))
-    assert all(key.help in said and key.label in said for key in KEYS)
-    assert all(sign in said and text in said for sign, text in SIGN_HELP)
-    assert "latency >= 1s" in said
-    assert "slow" in said
+    output = "\n".join(texts(found))
+    assert all(key.help in output and key.label in output for key in KEYS)
+    assert all(sign in output and text in output for sign, text in SIGN_HELP)
+    assert "latency >= 1s" in output
+    assert "slow" in output
 
 
 @pytest.mark.parametrize("example", FILTERS, ids=lambda example: example[0])
@@ -41,17 +41,17 @@ def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str,
 
 
 def test_words_make_it_shorter() -> None:
-    said = make_help_lines(SIGN_HELP, ())
+    text = make_help_lines(SIGN_HELP, ())
     for words, first in (
         ("mark remove", "mark this message"),
         ("bytes previous byte", "the previous byte"),
         ("MOUSE wheel", ""),
     ):
-        found = filter_lines(said, words)
+        found = filter_lines(text, words)
         assert 0 < len(found) < 5
         assert first in strip_styles(found[0].line)
-    assert filter_lines(said, "") == said
-    assert filter_lines(said, "no such thing") == []
+    assert filter_lines(text, "") == text
+    assert filter_lines(text, "no such thing") == []
 
 
 @driven()

@@ -15,7 +15,7 @@ from tui.keys import KEYS, TITLES, list_bindings, list_footer_keys
 from tui.model.detail import find_range
 
 
-def test_every_key_is_bound_once_and_told_in_help() -> None:
+def test_every_key_is_bound_once_and_reported_in_help() -> None:
     for where in TITLES:
         keys = [key for row in KEYS if row.place in (where, "pane", "screen") for key in row.keys.split(",") if key]
         assert len(keys) == len(set(keys)), where
@@ -56,6 +56,7 @@ LIST: dict[str, Sequence[Step]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", LIST)
 @driven()
 async def test_keys_of_the_list(found: Drive, case: str) -> None:

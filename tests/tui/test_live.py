@@ -130,7 +130,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         live, first = made[0], found.main
         live.set(captured=1_241)
         await found.filter("length > 100")
-        kept = found.rows()
+        remaining = found.rows()
         await found.press("v", "E")
         assert "still being read" in found.status()
         await found.until(lambda: not first.ingest.is_reading)
@@ -144,9 +144,9 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         live.refuses = ""
         await found.press("R", "enter")
         await found.until(lambda: found.main is not first)
-        await found.until(lambda: len(found.rows()) == len(kept))
+        await found.until(lambda: len(found.rows()) == len(remaining))
         await found.filtered()
-        assert (found.rows(), found.main.timeline.timeline.flat) == (kept, False)
+        assert (found.rows(), found.main.timeline.timeline.flat) == (remaining, False)
         assert found.main.session is live.runs[1]
         assert first.ingest.is_over
         await found.until(lambda: first.session.rows.first == 648)  # its tables have gone
@@ -189,7 +189,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
     drive(unasked, live=faking(made, kept=True), **LIVE)
 
 
-def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_said(
+def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

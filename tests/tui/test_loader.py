@@ -16,8 +16,8 @@ from tui.screens.status_bars import TitleCounts, make_title
 BLOCK = 100
 
 
-def test_the_first_rows_are_given_and_the_others_told() -> None:
-    told: list[Growth | ReadingEnd] = []
+def test_the_first_rows_are_given_and_the_others_counted() -> None:
+    reported: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
         first = loader.begin(60)
@@ -26,10 +26,10 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
         assert first.packets == BLOCK
         loader.join(0.1)
         assert loader.is_alive()
-        assert told == []
-        loader.resume(told.append)
+        assert reported == []
+        loader.resume(reported.append)
         loader.join(60)
-        *grown, ended = told
+        *grown, ended = reported
         assert isinstance(ended, ReadingEnd)
         assert ended.error is None
         rows = [message.rows for message in grown if isinstance(message, Growth)]
@@ -73,7 +73,7 @@ def test_problems_of_a_live_capture_are_counted(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_for_ever() -> None:
-    told: list[Growth | ReadingEnd] = []
+    reported: list[Growth | ReadingEnd] = []
     reading, writing = os.pipe()
     try:
         os.write(writing, KAFKA.read_bytes()[:50_000])  # more than its file header: opening waits for that
@@ -85,11 +85,11 @@ def test_nobody_waits_for_ever() -> None:
     finally:
         os.close(reading)
         os.close(writing)
-    assert told == []
+    assert reported == []
 
 
-def test_what_can_not_be_read_is_told_at_once() -> None:
-    told: list[Growth | ReadingEnd] = []
+def test_what_can_not_be_read_is_reported_at_once() -> None:
+    reported: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
 
@@ -98,8 +98,8 @@ def test_what_can_not_be_read_is_told_at_once() -> None:
 
         session.grow = broken  # type: ignore[assignment,method-assign]
         assert loader.begin(60) is None
-        loader.resume(told.append)
+        loader.resume(reported.append)
         loader.join(60)
-    (ended,) = told
+    (ended,) = reported
     assert isinstance(ended, ReadingEnd)
     assert str(ended.error) == "gone"

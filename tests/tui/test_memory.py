@@ -79,7 +79,7 @@ def a_row(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, float]:
 
 @pytest.mark.slow
 def test_bytes_a_row(a_row: Mapping[str, float]) -> None:
-    assert {state: round(held) for state, held in a_row.items() if held > MOST} == {}
+    assert {state: round(stored) for state, stored in a_row.items() if stored > MOST} == {}
 
 
 @pytest.mark.slow

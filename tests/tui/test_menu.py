@@ -106,8 +106,8 @@ async def test_commands_say_their_keys_and_do_what_these_do(found: Drive) -> Non
     await open_menu(found)
     screen = found.window.screen
     assert isinstance(screen, Chooser)
-    beside = {strip_styles(line): key for line, key in screen.pane.lines}
-    assert beside["the other half of the exchange: request or response"] == "p"
+    other = {strip_styles(line): key for line, key in screen.pane.lines}
+    assert other["the other half of the exchange: request or response"] == "p"
     await found.press(*"other half", "enter")
     assert found.row == 1
 

@@ -22,9 +22,9 @@ def told(found: Drive) -> list[str]:
     return [strip_styles(note.line) for note in detail.notes[0].children]
 
 
-@pytest.mark.parametrize("portion", [1, 500])
-def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, portion: int) -> None:
-    monkeypatch.setattr(ingest, "MOST_MESSAGES", portion)
+@pytest.mark.parametrize("part", [1, 500])
+def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(ingest, "MOST_MESSAGES", part)
 
     async def test(found: Drive) -> None:
         await found.press("v", "ctrl+g", "5", "6", "enter")

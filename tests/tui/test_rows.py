@@ -42,7 +42,7 @@ async def go_to(found: Drive, row: int) -> None:
 
 
 @driven()
-async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
+async def test_marks_are_visited_in_both_directions(found: Drive) -> None:
     await found.press("v", "apostrophe")
     assert found.status() == "no message is marked: press m to mark one"
     for row in (3, 40, 500):
@@ -104,7 +104,7 @@ def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @driven()
-async def test_the_partner_of_a_marked_message_is_told_apart(found: Drive) -> None:
+async def test_the_partner_of_a_marked_message_is_distinguished(found: Drive) -> None:
     await found.press("v", "j", "m", "k")
     assert line_of(found, 1)[1] == "◆"
     await found.press("j", "m", "k")
@@ -396,7 +396,7 @@ async def test_rules_colour_rows_and_have_signs(found: Drive) -> None:
         assert line_of(found, row)[0] == "!"
 
 
-def test_protocols_are_told_apart_where_there_are_several() -> None:
+def test_protocols_are_distinguished_where_there_are_several() -> None:
     async def mixed(found: Drive) -> None:
         await found.press("v")
         await coloured(found)
@@ -416,7 +416,7 @@ def test_protocols_are_told_apart_where_there_are_several() -> None:
     drive(alone)
 
 
-def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
+def test_own_rules_come_first_and_wrong_ones_are_reported_once() -> None:
     own = (
         ColorRule("bad filter", "latency >", "red"),
         ColorRule("bad style", "length > 0", "no such colour"),
@@ -471,13 +471,13 @@ def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     drive(test, ERRORS)
 
 
-def test_rules_are_read_beside_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_rules_are_read_next_to_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    requested: list[str] = []
     whole = appearance._take
-    monkeypatch.setattr(appearance, "_take", lambda *found: asked.append("taken") or whole(*found))
+    monkeypatch.setattr(appearance, "_take", lambda *found: requested.append("taken") or whole(*found))
 
     async def test(found: Drive) -> None:
-        assert asked == ["taken"]
+        assert requested == ["taken"]
 
     drive(test)
 

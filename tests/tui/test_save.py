@@ -54,15 +54,15 @@ def test_each_form_of_what_the_filter_keeps(form: str, tmp_path: Path) -> None:
 
     async def test(found: Drive) -> None:
         await found.filter("kafka.Produce")
-        kept = found.rows()
+        remaining = found.rows()
         await save(found, "are shown", form, path)
         await saved(found)
         if form == "ndjson":
-            assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == kept
+            assert [json.loads(line)["number"] - 1 for line in path.read_text().splitlines()] == remaining
         elif form in ("csv", "tsv"):
-            assert len(path.read_text().splitlines()) == len(kept) + 1
+            assert len(path.read_text().splitlines()) == len(remaining) + 1
         elif form == "raw":
-            assert path.read_bytes() == b"".join(read_messages(found.main.session, np.array(kept)))
+            assert path.read_bytes() == b"".join(read_messages(found.main.session, np.array(remaining)))
         elif form == "pcapng":
             with Session([path]).load() as again:
                 assert {
@@ -101,7 +101,7 @@ def test_what_is_ignored_is_left_out() -> None:
     assert exports.list_choices(shown[:0], (), (), None, mine[:0]) == []
 
 
-def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
+def test_existing_files_are_replaced_only_with_force(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("mine")
 
@@ -133,7 +133,7 @@ def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
     ],
 )
 @driven(size=(160, 40))
-async def test_a_name_that_cannot_be_is_said_and_can_be_mended(found: Drive, path: str, said: str) -> None:
+async def test_a_name_that_cannot_be_is_reported_and_can_be_mended(found: Drive, path: str, said: str) -> None:
     await save(found, "message 1", "csv", path)
     assert isinstance(found.window.screen, LineDialog)
     assert any(said in line for line in found.lines())

@@ -23,7 +23,7 @@ KEPT: dict[str, SavedValue] = {
 }
 
 
-def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+def test_what_is_retained_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "folder" / "tui.json"
     first = SavedState(path)
     for name, value in KEPT.items():

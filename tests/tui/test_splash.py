@@ -59,12 +59,12 @@ def test_rows_stand_where_they_will_stand(size: tuple[int, int], flat: bool, mon
         painted_rows = 0
         for y, line in enumerate(found.lines(listed)):
             at = listed.region.y + y
-            told = shown[at][listed.region.x : listed.region.x + listed.inner.width]
-            if told.startswith(("▸", "▾")):
-                assert told[: STREAM.match(told).end()] == line[: STREAM.match(told).end()]  # type: ignore[union-attr]
-            elif re.search(r"\d.* [<>] [A-Z]", told):
+            reported = shown[at][listed.region.x : listed.region.x + listed.inner.width]
+            if reported.startswith(("▸", "▾")):
+                assert reported[: STREAM.match(reported).end()] == line[: STREAM.match(reported).end()]  # type: ignore[union-attr]
+            elif re.search(r"\d.* [<>] [A-Z]", reported):
                 painted_rows += 1
-                assert told[3:until] == line[3:until]
+                assert reported[3:until] == line[3:until]
         assert painted_rows > 3
         head = found.text("list-head").rstrip()
         assert shown[listed.region.y - 1][: listed.region.right].rstrip() == head
@@ -83,5 +83,5 @@ def test_nothing_acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_needs_no_textual() -> None:
-    told = "import sys, tui; sys.exit(any(name.partition('.')[0] == 'textual' for name in sys.modules))"
-    subprocess.run([sys.executable, "-c", told], check=True, cwd=KAFKA.parent.parent)
+    reported = "import sys, tui; sys.exit(any(name.partition('.')[0] == 'textual' for name in sys.modules))"
+    subprocess.run([sys.executable, "-c", reported], check=True, cwd=KAFKA.parent.parent)

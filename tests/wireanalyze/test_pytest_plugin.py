@@ -80,7 +80,7 @@ def test_live(wire):
 """
 
 
-def test_assertions_and_what_is_kept(pytester: pytest.Pytester) -> None:
+def test_assertions_and_what_is_retained(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=FROM_A_FILE)
     result = pytester.runpytest_inprocess(*PLUGIN, "--wire-keep", "kept")
     result.assert_outcomes(passed=2, failed=4)

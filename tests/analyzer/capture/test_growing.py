@@ -88,7 +88,7 @@ def test_what_rests_is_no_other_file_of_that_name(tmp_path: Path) -> None:
     other.close()
 
 
-def test_a_record_longer_than_what_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_longer_than_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "AT_ONCE", 512)
     payloads = [bytes([number]) * size for number, size in enumerate((10, 4000, 10, 10, 600, 20_000, 1))]
     blocks = [NG.enhanced(segment(payload, seq=number), T0 // 1000) for number, payload in enumerate(payloads)]

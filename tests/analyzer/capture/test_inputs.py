@@ -283,9 +283,9 @@ def test_a_pipe_without_an_end_takes_a_bounded_space(tmp_path: Path) -> None:
         assert number == times * len(FRAMES)
         spool = packets._inputs[0].source
         assert isinstance(spool, Spool)
-        held = os.fstat(spool._descriptor).st_blocks * 512
+        stored = os.fstat(spool._descriptor).st_blocks * 512
         assert spool.size() > 15 << 20
-        assert held < 9 << 20
+        assert stored < 9 << 20
         assert packets.store.read_bytes(at[5000], 200) == bytes(200)
         assert packets.store.read_bytes(at[-3], 200) == PACKETS[-3]
         assert number - 40_000 < packets.first <= number - 100

@@ -222,7 +222,7 @@ def test_unreadable(tmp_path: Path, case: Case) -> None:
     assert (counts.packets, counts.tcp, counts.not_tcp, counts.unreadable) == (1, 0, 0, 1)
 
 
-def test_unknown_link_type_is_said_once(tmp_path: Path) -> None:
+def test_unknown_link_type_is_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([Frame(V4)] * 3, link=147))
     reading = read(path)

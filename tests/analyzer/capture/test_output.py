@@ -59,7 +59,7 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path, error: type[BaseExce
     assert not force or out.read_bytes() == b"old"
 
 
-def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
+def test_existing_files_stay_without_force(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"old")
     with pytest.raises(UserError, match="exists already"):

@@ -134,7 +134,7 @@ def test_one_by_one_and_in_step_are_the_same(drawn: list[tuple[int, int, bytes]]
     assert found[1] == found[0] * 20
 
 
-def test_more_than_can_be_kept_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_can_be_retained_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcapng, "MOST_COMMENTS", 3)
     path = commented(tmp_path / "a.pcapng", FRAMES, TOLD)
     with PacketReader([path]) as packets:

@@ -31,7 +31,7 @@ def test_every_layout(tmp_path: Path, order: str, magic: int) -> None:
     assert info.original == sum(frame.wire for frame in FRAMES)
 
 
-def test_nanoseconds_are_kept(tmp_path: Path) -> None:
+def test_nanoseconds_are_retained(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([Frame(segment(), T0 + 123_456_789)], magic=0xA1B23C4D))
     assert read(path).packets[0].time == T0 + 123_456_789

@@ -70,10 +70,10 @@ class Listing:
         assert self.process.stderr is not None
         self.process.stdin.close()
         self._thread.join(PATIENCE)
-        said = self.process.stderr.read().decode()
+        text = self.process.stderr.read().decode()
         self.process.wait(PATIENCE)
         self.process.stderr.close()
-        return said
+        return text
 
 
 @contextmanager
@@ -117,12 +117,12 @@ def test_a_pipe_that_pauses_brings_a_second_section_and_ends_in_a_record() -> No
         before = len(found.rows)
         until("more rows", lambda: len(found.rows) > before)
         found.write(HEAD + b"".join(parts[300:-1]) + parts[-1][:-4])
-        said = found.end()
+        text = found.end()
     assert found.process.returncode == 0
     assert found.rows == expected[: len(found.rows)]
     assert len(found.rows) >= len(expected) - 2
-    assert "standard input is damaged at byte" in said
-    assert "it ends in the middle of a record" in said
+    assert "standard input is damaged at byte" in text
+    assert "it ends in the middle of a record" in text
 
 
 def test_rows_of_a_named_pipe_come_as_they_close(tmp_path: Path) -> None:
@@ -191,6 +191,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @privileged
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_other_programs_capture(tmp_path: Path, name: str) -> None:

@@ -66,7 +66,7 @@ def test_what_was_appended_is_let_go_of_from_the_front() -> None:
     store.close()
 
 
-def test_a_spool_stays_readable_behind_a_hole() -> None:
+def test_a_spool_stays_readable_behind_a_punched_range() -> None:
     spool = Spool()
     spool.append(bytes(3 * FREED_BYTES) + b"behind")
     early = spool.window(3 * FREED_BYTES, 6)

@@ -342,7 +342,7 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
         assert most < 10
 
 
-def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) -> None:
+def test_a_session_of_several_files_without_the_first(tmp_path: Path) -> None:
     """Packets of a row, exported packets and a second reading are those of the files that are left."""
     head, blocks = as_pcapng(ROOT / "captures" / "kafka.pcap")
     files = FileSuccession()

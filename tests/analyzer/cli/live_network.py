@@ -50,10 +50,10 @@ def opened_up() -> str:
     closed = next((each for each in reversed(python.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
     if closed is None:
         return "true"
-    kept = shlex.quote(tempfile.gettempdir())
+    remaining = shlex.quote(tempfile.gettempdir())
     here, there = shlex.quote(str(python)), shlex.quote(str(closed))
-    hide = f"mount --bind {here} {kept} && mount -t tmpfs -o mode=755 none {there} && mkdir -p {here}"
-    return f"{hide} && mount --move {kept} {here}"
+    hide = f"mount --bind {here} {remaining} && mount -t tmpfs -o mode=755 none {there} && mkdir -p {here}"
+    return f"{hide} && mount --move {remaining} {here}"
 
 
 class Network:
@@ -199,12 +199,12 @@ def sniffing(
     """
     before = [*begin] if begin else as_nobody(*MAY_CAPTURE)
     command = network.command(*before, *PROGRAM, "sniff", "--headless", *options, folder=folder)
-    with open(folder / "rows", "wb") as rows, open(folder / "said", "wb") as said:
+    with open(folder / "rows", "wb") as rows, open(folder / "said", "wb") as text:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=rows if stdout is None else stdout,
-            stderr=said,
+            stderr=text,
             env=ENVIRONMENT,
         )
     running = Running(process, folder)

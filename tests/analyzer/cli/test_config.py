@@ -27,14 +27,14 @@ def test_path(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert call("config", "path") == (0, f"{path}\n", "")
     monkeypatch.setenv("WIREANALYZE_CONFIG", "")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    said = "wireanalyze: There is no such file, so all settings have their defaults.\n"
-    assert call("config", "path") == (0, f"{tmp_path}/none/wireanalyze/config.toml\n", said)
+    text = "wireanalyze: There is no such file, so all settings have their defaults.\n"
+    assert call("config", "path") == (0, f"{tmp_path}/none/wireanalyze/config.toml\n", text)
 
 
 def test_show_loads_again_to_the_same(call: Call, tmp_path: Path) -> None:
     path = file(tmp_path, WHOLE)
-    status, shown, said = call("--config", path, "config", "show")
-    assert (status, said) == (0, "")
+    status, shown, text = call("--config", path, "config", "show")
+    assert (status, text) == (0, "")
     (tmp_path / "again").mkdir()
     again = file(tmp_path / "again", shown)
     assert effective(load(again))[1:] == effective(load(path))[1:]
@@ -45,24 +45,24 @@ def test_show_loads_again_to_the_same(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [["config", "show"], ["list", CAPTURE], ["info", CAPTURE]])
 def test_a_wrong_file_is_one_sentence(call: Call, tmp_path: Path, command: list[str]) -> None:
     path = file(tmp_path, "[lst]")
-    said = f"wireanalyze: {path}, line 1: There is no table 'lst'. Did you mean list or tls?\n"
-    assert call("--config", path, *command) == (2, "", said)
+    text = f"wireanalyze: {path}, line 1: There is no table 'lst'. Did you mean list or tls?\n"
+    assert call("--config", path, *command) == (2, "", text)
 
 
 def test_a_file_that_was_named_must_be_there(call: Call, tmp_path: Path) -> None:
-    status, out, said = call("--config", str(tmp_path / "none"), "list", CAPTURE)
+    status, out, text = call("--config", str(tmp_path / "none"), "list", CAPTURE)
     assert (status, out) == (2, "")
-    assert "There is no configuration" in said
+    assert "There is no configuration" in text
 
 
 def test_a_capture_is_opened_without_a_file(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WIREANALYZE_CONFIG")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    status, out, said = call("list", CAPTURE, "-e", "protocol", "--format", "ndjson")
-    assert (status, protocols(out), said) == (0, {"kafka"}, "")
+    status, out, text = call("list", CAPTURE, "-e", "protocol", "--format", "ndjson")
+    assert (status, protocols(out), text) == (0, {"kafka"}, "")
 
 
-def test_ports_are_told_and_the_command_line_goes_before(call: Call, tmp_path: Path) -> None:
+def test_ports_are_reported_and_the_command_line_goes_before(call: Call, tmp_path: Path) -> None:
     rows = ["list", CAPTURE, "-e", "protocol", "--format", "ndjson"]
     path = file(tmp_path, "[ports]\n29092 = 'none'\n'29100-29199' = 'none'\n49092 = 'none'")
     assert protocols(call("--config", path, *rows)[1]) == {"unknown"}

@@ -93,11 +93,14 @@ def test_a_lone_response(api: str) -> None:
     assert "localhost" in [leaf["value"] for leaf in leaves(shown["fields"])]
 
 
-def test_a_request_and_its_response_only_if_told() -> None:
+def test_a_request_and_its_response_only_if_given() -> None:
     both = METADATA_V1 + METADATA_V1_ANSWER
-    told = objects(run("decode", both, "--response", "--json"))
-    assert [(each["role"], each["operation"]) for each in told] == [("request", "Metadata"), ("response", "Metadata")]
-    assert told[1]["findings"] == []
+    reported = objects(run("decode", both, "--response", "--json"))
+    assert [(each["role"], each["operation"]) for each in reported] == [
+        ("request", "Metadata"),
+        ("response", "Metadata"),
+    ]
+    assert reported[1]["findings"] == []
     untold = objects(run("decode", both, "--json"))
     assert untold[1]["operation"] != "Metadata"
 
@@ -147,10 +150,10 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
 def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:
     done = run("decode", *arguments)
     assert (done.returncode, done.stdout) == (2, b"")
-    said = done.stderr.decode()
-    assert said.startswith("wireanalyze: ")
-    assert text in said
-    assert said.count("\n") == 1
+    output = done.stderr.decode()
+    assert output.startswith("wireanalyze: ")
+    assert text in output
+    assert output.count("\n") == 1
 
 
 def test_text_has_tree_and_bytes() -> None:
@@ -162,13 +165,13 @@ def test_text_has_tree_and_bytes() -> None:
     assert "\x1b" not in text
 
 
-def test_colour_only_when_asked_for() -> None:
+def test_colour_only_when_requested() -> None:
     coloured = run("decode", API_VERSIONS, "--color", "always").stdout.decode()
     assert "\x1b[" in coloured
     assert "\x1b" not in run("decode", API_VERSIONS, NO_COLOR="1").stdout.decode()
 
 
-def test_sasl_is_masked_unless_asked_for() -> None:
+def test_sasl_is_masked_unless_requested() -> None:
     token = b"\0user\0hunter2"
     body = b"\x00\x24\x00\x00\x00\x00\x00\x01\xff\xff" + len(token).to_bytes(4) + token
     message = (len(body).to_bytes(4) + body).hex()

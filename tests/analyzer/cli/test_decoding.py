@@ -39,9 +39,9 @@ OTHER = {
 @pytest.mark.parametrize("arguments", FITTING.values(), ids=FITTING)
 def test_it_says_what_the_program_says(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     status = run(["decode", *arguments])
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     text = plain_text(["decode", *arguments], {}, False)
-    assert text == said.out if (status, said.err) == (0, "") else text is None
+    assert text == output.out if (status, output.err) == (0, "") else text is None
 
 
 @pytest.mark.parametrize("name", ["a request", "in words", "as source code", "two", "zookeeper"])

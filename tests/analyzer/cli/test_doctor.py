@@ -32,7 +32,7 @@ def list_problems(*arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run("--format", "ndjson", *arguments)[1].splitlines()]
 
 
-def test_a_problem_is_told_with_what_it_explains_and_what_to_do() -> None:
+def test_a_problem_is_reported_with_what_it_explains_and_what_to_do() -> None:
     head, text, message, concerned, effects, advice, total, hint = run("--severity", "warning", FENCED)[1].splitlines()
     assert head.split() == ["warning", "fenced-producer", "1", "message", "115,", "14:14:58.396"]
     assert text.strip() == "jt[0]: producer 1000 (jtx-1), epoch 3, writes behind epoch 4: it is fenced off."
@@ -44,7 +44,7 @@ def test_a_problem_is_told_with_what_it_explains_and_what_to_do() -> None:
     assert hint == f"(wireanalyze show {FENCED} NUMBER shows a message)"
 
 
-def test_errors_that_clients_retry_are_told_together() -> None:
+def test_errors_that_clients_retry_are_reported_together() -> None:
     lines = run(FENCED)[1].splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith("note     retried errors"))
     assert lines[place + 1].strip().startswith("InitProducerId: COORDINATOR_LOAD_IN_PROGRESS. The coordinator is")
@@ -55,7 +55,7 @@ def test_nothing() -> None:
     assert run("--severity", "error", WELL)[1] == "No problems found in 166 messages of 26 streams\n"
 
 
-def test_a_filter_chooses_whose_problems_are_told() -> None:
+def test_a_filter_chooses_whose_problems_are_reported() -> None:
     assert "1 warning in 1 message of 1 stream\n" in run(FENCED, "-Y", "number == 115")[1]
     other = run(FENCED, "-Y", "number == 114", "--fail-on", "note")
     assert other == (0, "No problems found in 1 message of 1 stream\n")

@@ -61,9 +61,9 @@ def test_a_filter_chooses_and_partners_come_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("only", ["client", "server", None])
 def test_a_stream_is_what_follow_says(only: str | None, tmp_path: Path) -> None:
     out, side = tmp_path / "out", [] if only is None else ["--only", only]
-    said = exported(KAFKA, "-o", str(out), "--as", "stream", "--stream", "2", *side)
+    text = exported(KAFKA, "-o", str(out), "--as", "stream", "--stream", "2", *side)
     assert out.read_bytes() == run("follow", KAFKA, "2", "--as", "raw", *side).stdout
-    assert said.count("not masked") == 1
+    assert text.count("not masked") == 1
 
 
 def test_packets_of_messages_and_of_their_connections(tmp_path: Path) -> None:

@@ -93,10 +93,10 @@ def test_a_word_chooses_names_in_upper_and_lower_case() -> None:
 
 
 def test_lines_for_people_say_name_kind_and_what_it_is() -> None:
-    said = call("latency").stdout.splitlines()
-    assert said[0].split(maxsplit=2)[:2] == ["latency_ns", "duration"]
-    assert "time since its request" in said[0]
-    assert any(line.split()[0] == "latency" for line in said)
+    text = call("latency").stdout.splitlines()
+    assert text[0].split(maxsplit=2)[:2] == ["latency_ns", "duration"]
+    assert "time since its request" in text[0]
+    assert any(line.split()[0] == "latency" for line in text)
     partition = call("kafka.Fetch.request.topics.partitions.partition").stdout
     assert "number, many" in partition
 
@@ -120,13 +120,13 @@ def test_values_of_fields_are_those_that_are_printed() -> None:
     for name, path in random.sample(every, SAMPLED):
         capture = captured(name)
         having = capture.fields[path]
-        asked = path if random.random() < 0.7 else path.replace(".request.", ".", 1).replace(".response.", ".", 1)
+        requested = path if random.random() < 0.7 else path.replace(".request.", ".", 1).replace(".response.", ".", 1)
         rows = sorted({*random.sample(having, min(4, len(having))), *random.sample(range(len(capture.printed)), 4)})
-        field = find_field(asked)
+        field = find_field(requested)
         found = FieldReader(capture.reader, [field]).read_by_row(field, np.array(rows))
         for row, values in zip(rows, found, strict=True):
-            wanted = values_of(asked, capture.printed[row])
-            assert [printed(value) for value in values] == wanted, (name, asked, row)
+            wanted = values_of(requested, capture.printed[row])
+            assert [printed(value) for value in values] == wanted, (name, requested, row)
             compared += len(wanted)
     assert compared > 3 * SAMPLED
 

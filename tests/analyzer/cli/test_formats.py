@@ -64,9 +64,9 @@ def test_an_empty_array(call: Call) -> None:
     ],
 )
 def test_what_is_refused_says_what_to_do(words: list[str], text: str, call: Call) -> None:
-    status, printed, told = call(*words)
+    status, printed, reported = call(*words)
     assert (status, printed) == (2, "")
-    assert text in told
+    assert text in reported
 
 
 def test_an_export_of_json_is_what_list_prints(tmp_path: Path, call: Call) -> None:

@@ -109,6 +109,6 @@ def test_chosen_fields_take_the_place_of_bodies(call: Call) -> None:
 
 
 def test_other_forms_say_which_one_is_meant(call: Call) -> None:
-    status, printed, told = call(KAFKA, "-T", "pdml")
+    status, printed, reported = call(KAFKA, "-T", "pdml")
     assert (status, printed) == (2, "")
-    assert "--format ndjson --fields" in told
+    assert "--format ndjson --fields" in reported

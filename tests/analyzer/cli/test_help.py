@@ -55,9 +55,9 @@ def test_an_example_is_a_command_line(name: str, line: str) -> None:
 def test_an_example_works(name: str, line: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "captures").symlink_to(ROOT / "captures")
     monkeypatch.chdir(tmp_path)
-    status, printed, told = call(*shlex.split(line.partition("|")[0])[1:])
-    assert status == 0, told
-    assert printed or "written to" in told or "no such file" in told
+    status, printed, reported = call(*shlex.split(line.partition("|")[0])[1:])
+    assert status == 0, reported
+    assert printed or "written to" in reported or "no such file" in reported
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -25,8 +25,8 @@ def path(tmp_path: Path) -> str:
 
 
 def test_info_tells_comments_and_names(call: Call, path: str) -> None:
-    _, out, said = call("info", path)
-    assert said == ""
+    _, out, text = call("info", path)
+    assert text == ""
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert {"packet comments: 8", "resolved names: 1", "comment on 5: two messages"} <= set(lines)
     assert f"comment on 8: {ESCAPED}" in lines
@@ -55,8 +55,8 @@ def test_show_tells_comments_and_names(call: Call, path: str) -> None:
 
 def test_show_for_programs(call: Call, path: str) -> None:
     found: dict[str, Any] = json.loads(call("show", path, "1", "--json")[1])
-    told = {each["number"]: each.get("comments") for each in found["packets"]}
-    assert told == {4: ["the beginning", "really"], 5: ["two messages"], 7: ["came again"]}
+    reported = {each["number"]: each.get("comments") for each in found["packets"]}
+    assert reported == {4: ["the beginning", "really"], 5: ["two messages"], 7: ["came again"]}
     assert found["row"]["source"] == "10.0.0.1:40000"
 
 
@@ -69,8 +69,8 @@ def test_a_message_of_many_comments(call: Call, tmp_path: Path) -> None:
 def test_follow_tells_comments_and_names(call: Call, path: str) -> None:
     head, *lines = call("follow", path, "0")[1].splitlines()
     assert head == f"stream 0: 10.0.0.1:40000>10.0.0.2:9092 (unnamed > {ESCAPED}:9092), 3 messages"
-    told = [line.strip() for line in lines if "comment" in line]
-    assert told == [
+    reported = [line.strip() for line in lines if "comment" in line]
+    assert reported == [
         *(f"comment: {text}" for text in ("the beginning", "really", "two messages", "two messages", "the answer")),
         f"comment: {ESCAPED}",
     ]
@@ -121,7 +121,7 @@ def test_a_word_that_says_nothing(call: Call, told: str, said: str) -> None:
     assert said in error
 
 
-def test_a_word_about_no_stream_is_told(call: Call) -> None:
+def test_a_word_about_no_stream_is_reported(call: Call) -> None:
     words = ["stream==99,none", "127.0.0.1:33862>127.0.0.1:29092=none", "127.0.0.1:29092>127.0.0.1:1=none"]
     options = [word for each in words for word in ("-d", each)]
     status, _, error = call("info", CAPTURE, *options)

@@ -263,8 +263,8 @@ def test_the_time_of_the_table(listed: Listed) -> None:
     relative = listed(KAFKA, "--time-format", "relative").decode().splitlines()
     for row, plain, whole, seconds in zip([None, *all_rows(KAFKA)], usual, iso, relative, strict=True):
         assert whole == f"{plain[:7]}{row['time'] if row else 'Time'.ljust(30)}{plain[25:]}"
-        said = as_seconds(nanoseconds(row["time"]) - first_packet_of_kafka()) if row else "Time"
-        assert seconds == f"{plain[:7]}{said.rjust(18)}{plain[25:]}"
+        text = as_seconds(nanoseconds(row["time"]) - first_packet_of_kafka()) if row else "Time"
+        assert seconds == f"{plain[:7]}{text.rjust(18)}{plain[25:]}"
 
 
 @cache
@@ -306,7 +306,7 @@ def cell(value: Any) -> str:
     return "" if value is None else value["name"] if isinstance(value, dict) else str(value)
 
 
-def test_a_path_beside_what_rows_have(listed: Listed) -> None:
+def test_a_path_next_to_what_rows_have(listed: Listed) -> None:
     """With bodies, where alike rows are written together, and in the order that was asked for."""
     keys = "kafka.topic,number,time,info,error"
     rows = [json.loads(line) for line in listed(KAFKA, "-e", keys, "--fields", "--format", "ndjson").splitlines()]
@@ -423,7 +423,7 @@ def test_a_table_without_rows_has_its_head(listed: Listed) -> None:
         (["--time-format", "utc"], "--time-format: 'utc' is not one of iso, relative,"),
     ],
 )
-def test_what_is_not_there_is_told(
+def test_what_is_not_there_is_reported(
     capsysbinary: pytest.CaptureFixture[bytes], arguments: Sequence[str], said: str
 ) -> None:
     assert run(["list", KAFKA, *arguments]) == 2

@@ -110,10 +110,10 @@ def test_who_cannot_print_ends(
 def test_a_second_signal_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both come while packets do; the first one alone changes nothing but that the capture is asked to stop."""
     monkeypatch.setattr(live_rows, "AGAIN", 0.0)
-    portions = iter(range(1000))
+    parts = iter(range(1000))
 
     def interrupt() -> None:
-        if next(portions) in (2, 4):
+        if next(parts) in (2, 4):
             os.kill(os.getpid(), signal.SIGINT)
 
     played = Played(then=interrupt)

@@ -72,7 +72,7 @@ CAUGHT_UP = "wireanalyze: Rows have caught up with the capture."
         ([LATE, replace(LATE, lag=1.0), WELL, WELL, LATE, WELL], [BEHIND, CAUGHT_UP, BEHIND, CAUGHT_UP]),
     ],
 )
-def test_news_are_told_once(states: list[RunHealth], said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_are_reported_once(states: list[RunHealth], said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     told([*states, states[-1]], out, monkeypatch)
     lines = out.getvalue().splitlines()
@@ -108,7 +108,7 @@ def test_a_terminal_has_one_line(health: RunHealth, line: str, monkeypatch: pyte
         ),
     ],
 )
-def test_the_end_tells_how_it_kept_up(
+def test_the_end_reports_how_the_reader_kept_up(
     states: list[RunHealth], printed: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = told(states, io.StringIO(), monkeypatch)

@@ -255,8 +255,8 @@ def test_hints_name_commands_that_there_are() -> None:
 
 
 def check(done: tuple[int, str, str], text: str) -> None:
-    status, printed, said = done
-    assert (status, printed, said.count("\n")) == (2, "", 1)
-    assert said.startswith("wireanalyze: ")
-    assert text in said
-    assert not any(each in said for each in CLICK)
+    status, printed, output = done
+    assert (status, printed, output.count("\n")) == (2, "", 1)
+    assert output.startswith("wireanalyze: ")
+    assert text in output
+    assert not any(each in output for each in CLICK)

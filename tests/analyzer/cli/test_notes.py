@@ -19,7 +19,7 @@ def lossy(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("command", ["list", "stats", "info"])
-def test_alike_findings_are_told_once(command: str, call: Call, lossy: str) -> None:
+def test_alike_findings_are_reported_once(command: str, call: Call, lossy: str) -> None:
     with Session([lossy]) as session:
         gaps = [each.text for each in session.load().findings if each.code == "gap"]
     first, second = [line for line in call(command, lossy)[2].splitlines() if "(gap" in line]
@@ -31,13 +31,13 @@ def test_alike_findings_are_told_once(command: str, call: Call, lossy: str) -> N
     ]
 
 
-def test_a_finding_that_is_alone_is_told_as_it_is(call: Call, tmp_path: Path) -> None:
+def test_a_finding_that_is_alone_is_reported_as_it_is(call: Call, tmp_path: Path) -> None:
     data = (Path(__file__).parents[3] / "captures" / "kafka.pcap").read_bytes()
     path = tmp_path / "cut.pcap"
     path.write_bytes(data[:-3])
-    told = call("list", str(path))[2]
-    assert told == call("list", "-v", str(path))[2]
-    assert "(damaged-capture)" in told
+    reported = call("list", str(path))[2]
+    assert reported == call("list", "-v", str(path))[2]
+    assert "(damaged-capture)" in reported
 
 
 def test_doctor_tells_of_connections_by_port(call: Call, lossy: str) -> None:

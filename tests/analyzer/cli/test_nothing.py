@@ -47,19 +47,19 @@ def capture(path: Path, frames: Sequence[bytes]) -> str:
     ],
 )
 def test_a_filter_that_nothing_passes(arguments: list[str], call: Call) -> None:
-    status, _, told = call(*arguments)
+    status, _, reported = call(*arguments)
     assert status == 0
-    assert "wireanalyze: 0 of 648 messages pass the filter.\n" in told
+    assert "wireanalyze: 0 of 648 messages pass the filter.\n" in reported
 
 
 def test_of_those_that_were_read(call: Call) -> None:
     assert call("list", KAFKA, "-c", "9", "-Y", NEVER)[2] == "wireanalyze: 0 of 9 messages pass the filter.\n"
-    status, _, told = call("follow", KAFKA, "3", "-Y", NEVER)
+    status, _, reported = call("follow", KAFKA, "3", "-Y", NEVER)
     assert status == 0
-    assert " messages pass the filter." in told
+    assert " messages pass the filter." in reported
 
 
-def test_something_passes_and_nothing_is_said(call: Call) -> None:
+def test_something_passes_and_nothing_is_reported(call: Call) -> None:
     assert call("list", KAFKA, "-Y", "kafka.Fetch")[2] == ""
 
 
@@ -67,8 +67,8 @@ def test_something_passes_and_nothing_is_said(call: Call) -> None:
 def test_what_a_capture_has_that_nobody_reads(command: str, call: Call, tmp_path: Path) -> None:
     frames = [udp(53)] * 5 + [frame(1, b"\x08\0\0\0")] * 2 + [bytes(12) + b"\x08\x06" + bytes(28)]
     frames += [tcp(8080, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), tcp(7777, b"\xde\xad\xbe\xef" * 30)]
-    told = call(command, capture(tmp_path / "odd.pcap", frames))[2].splitlines()
-    assert told[-3:] == [
+    reported = call(command, capture(tmp_path / "odd.pcap", frames))[2].splitlines()
+    assert reported[-3:] == [
         "wireanalyze: No message of a known protocol is in the 10 packets of the input.",
         (
             "wireanalyze: The capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
@@ -81,8 +81,8 @@ def test_what_a_capture_has_that_nobody_reads(command: str, call: Call, tmp_path
 def test_tls(call: Call, tmp_path: Path) -> None:
     hello = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60)
     frames = [tcp(9093, hello, source) for source in range(40_000, 40_400)]
-    told = call("list", capture(tmp_path / "tls.pcap", frames))[2].splitlines()
-    assert told == [
+    reported = call("list", capture(tmp_path / "tls.pcap", frames))[2].splitlines()
+    assert reported == [
         "wireanalyze: No message of a known protocol is in the 400 packets of the input.",
         (
             "wireanalyze: 400 of 400 streams to port 9093 are TLS. It is not decrypted. Give its key log with --keylog"
@@ -91,7 +91,7 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     ]
 
 
-def test_strangers_beside_messages(call: Call, tmp_path: Path) -> None:
+def test_strangers_next_to_messages(call: Call, tmp_path: Path) -> None:
     """TLS is told on any port but its own, others on ports of ours."""
     hello, get = b"\x16\x03\x01\x00\x40\x01\0\0\x3c" + bytes(60), b"GET / HTTP/1.1\r\n\r\n"
     ask = bytes.fromhex("0000001000120000000000010006636c69656e74")
@@ -125,9 +125,9 @@ def test_no_packets(call: Call, tmp_path: Path) -> None:
     ],
 )
 def test_a_value_that_no_message_has_is_an_error(text: str, said: str, call: Call) -> None:
-    status, printed, told = call("list", KAFKA, "-Y", text)
+    status, printed, reported = call("list", KAFKA, "-Y", text)
     assert (status, printed) == (2, "")
-    assert said in told
+    assert said in reported
 
 
 @pytest.mark.parametrize(

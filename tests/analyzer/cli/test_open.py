@@ -43,11 +43,11 @@ def test_without_a_terminal_it_says_so(arguments: list[str]) -> None:
 @pytest.mark.parametrize(("said", "tables"), [([], None), (["--memory", "1G"], (1 << 30) - PROGRAM)], ids=str)
 def test_memory(said: list[str], tables: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing leaves unless that is said."""
-    asked: list[StartOptions] = []
+    requested: list[StartOptions] = []
     monkeypatch.setenv(DRIVER, "of a browser's page")
-    monkeypatch.setattr("tui.run", lambda _, opened: asked.append(opened))
+    monkeypatch.setattr("tui.run", lambda _, opened: requested.append(opened))
     assert run(["open", str(KAFKA), *said]) == 0
-    assert asked[0].memory == tables
+    assert requested[0].memory == tables
 
 
 class Terminal:
@@ -111,7 +111,7 @@ def test_open_and_quit() -> None:
         assert b"\x1b[?1049l" in shown.seen  # the terminal is as it was
 
 
-def test_the_first_rows_are_there_at_once_and_early_keys_are_kept() -> None:
+def test_the_first_rows_are_there_at_once_and_early_keys_are_retained() -> None:
     with terminal(["sh", "-c", shlex.join([*OPEN, str(KAFKA)]) + "; stty -a"]) as shown:
         shown.wait(b"ApiVersions")
         assert b"clientSoftwareName" not in shown.seen  # the tree comes with Textual

@@ -38,13 +38,13 @@ needs_spark = pytest.mark.skipif(
 )
 def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["pipeline", *arguments, "-o", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr()
-    assert (told.out, text in told.err, told.err.count("\n")) == ("", True, 1)
+    reported = capsys.readouterr()
+    assert (reported.out, text in reported.err, reported.err.count("\n")) == ("", True, 1)
     assert not (tmp_path / "out").exists()
 
 
 @needs_spark
-def test_spark_submit_has_said_where_to_run(
+def test_spark_submit_decides_where_to_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(spark_sessions.SUBMITTED, "1")

@@ -120,13 +120,13 @@ def test_a_defect_is_reported_as_one(
 ) -> None:
     failing.append(KeyError("\x1b[31mtopic"))
     assert run(["list"]) == 70
-    said = capsys.readouterr().err
-    assert "defect of the program" in said
-    assert "KeyError" in said
-    assert "version: wireanalyze" in said
-    assert "test_program.py" in said
-    assert "\x1b" not in said
-    assert "Traceback" not in said
+    text = capsys.readouterr().err
+    assert "defect of the program" in text
+    assert "KeyError" in text
+    assert "version: wireanalyze" in text
+    assert "test_program.py" in text
+    assert "\x1b" not in text
+    assert "Traceback" not in text
     monkeypatch.setenv("WIREANALYZE_DEBUG", "1")
     with pytest.raises(KeyError):
         run(["list"])

@@ -188,7 +188,7 @@ def test_of_two_reports_of_one_name_the_one_that_the_capture_tells() -> None:
     assert json.loads(line)["story"] == "deliveries"
 
 
-def test_the_protocol_may_be_said_too() -> None:
+def test_the_protocol_may_be_given_too() -> None:
     assert said("rocketmq.groups", ROCKETMQ) == said("groups", ROCKETMQ) != ""
     mixed = str(ROOT / "captures" / "mixed.pcapng")
     lines = {name: said(name, mixed) for name in ("deliveries", "pulsar.deliveries", "rocketmq.deliveries")}

@@ -61,11 +61,11 @@ def test_what_is_known_stands_below_the_facts(name: str, message: int, expected:
     assert block(shown(name, message)) == expected
 
 
-def test_of_an_answer_it_is_what_was_asked_for() -> None:
+def test_of_an_answer_it_is_what_was_requested() -> None:
     assert block(shown("k4_java_classic", 61)) == block(shown("k4_java_classic", 56))
 
 
-def test_names_stand_beside_ids_in_the_tree_and_in_the_line() -> None:
+def test_names_stand_next_to_ids_in_the_tree_and_in_the_line() -> None:
     text = shown("k4_java_txn", 111)
     assert 'topicId: "HReS_a5XSlu_HndJDj2uVg" (jt)' in text
     assert "producerId: 1000 (transaction jtx-1)" in text
@@ -84,11 +84,11 @@ def test_for_programs() -> None:
     session = found["session"]
     assert (session["id"], session["epoch"], session["complete"]) == (268456014, 2, True)
     assert session["partitions"][0] == {"topic": topic, "partition": 1, "fetchOffset": 11}
-    asked = json.loads(shown("k4_java_classic", 45, "--json"))
-    assert "session" not in asked
-    (node,) = nodes(asked["fields"], "topicId")
+    requested = json.loads(shown("k4_java_classic", 45, "--json"))
+    assert "session" not in requested
+    (node,) = nodes(requested["fields"], "topicId")
     assert (node["value"], node["text"]) == (topic, "jg")
-    assert topic in asked["row"]["info"]
+    assert topic in requested["row"]["info"]
     metadata_log = {"kind": "topic", "id": "AAAAAAAAAAAAAAAAAAAAAQ", "name": "__cluster_metadata", "message": None}
     assert metadata_log in json.loads(shown("k4_election", 8, "--json"))["names"]
 

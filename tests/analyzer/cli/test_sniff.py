@@ -168,10 +168,10 @@ def test_what_is_wrong_is_one_sentence_before_anything_begins(
 ) -> None:
     monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", None)
     assert program.run(["sniff", "--headless", *options]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert text in said.err
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert text in output.err
+    assert output.err.count("\n") == 1
 
 
 WAYS = [
@@ -195,7 +195,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("options", "asked"), WAYS, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
-def test_what_is_said_is_what_is_asked_for(
+def test_what_is_reported_is_what_is_requested(
     options: list[str], asked: dict[str, object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def begun(mine: CaptureRequest, via: str) -> None:
@@ -239,28 +239,30 @@ def test_without_a_terminal_the_tui_says_so(
 
 @LIBPCAP
 def test_rows_as_they_come_are_those_of_the_file(network: Network, folder: Path) -> None:
-    said = conversation(CAPTURE, STREAM)
+    output = conversation(CAPTURE, STREAM)
     with sniffing(
         network, folder, "-i", "lo", "-f", f"tcp port {PORT}", "-w", "kept.pcapng", *NDJSON, "--fields"
     ) as running:
-        network.talk(said, PORT)
-        until("the rows", lambda: running.rows.count("\n") == len(said), lambda: ended(running))  # while it still runs
+        network.talk(output, PORT)
+        until(
+            "the rows", lambda: running.rows.count("\n") == len(output), lambda: ended(running)
+        )  # while it still runs
         assert running.end(signal.SIGINT) == 0
     live, file = (without_what_comes_later(text) for text in (running.rows, listed(folder, *NDJSON, "--fields")))
     assert live == file
     assert "packets captured to kept.pcapng" in running.said
-    assert f"; {len(said)} messages" in running.said
+    assert f"; {len(output)} messages" in running.said
     assert "dropped" not in running.said
     assert (folder / "kept.pcapng").stat().st_uid == NOBODY
 
 
 @LIBPCAP
 def test_rows_of_a_ring_and_two_interfaces(network: Network, folder: Path, messages: int) -> None:
-    said = conversation(CAPTURE, STREAM)
+    text = conversation(CAPTURE, STREAM)
     options = ("-i", "v0", "-i", "lo", *TCP, "-w", "kept.pcapng", "--ring", "packets:200")
     with sniffing(network, folder, *options, *NDJSON) as running:
-        network.talk(said, PORT)
-        sent(network, running, messages + len(said))
+        network.talk(text, PORT)
+        sent(network, running, messages + len(text))
         assert running.end(signal.SIGTERM) == 0
     files = list(folder.glob("kept_*.pcapng"))
     assert len(files) > len(FRAMES) // 200
@@ -280,7 +282,7 @@ def test_any_interface_and_chosen_rows(network: Network, folder: Path, messages:
 
 
 @LIBPCAP
-def test_it_ends_by_itself_as_who_it_was_told_to_be(network: Network, folder: Path) -> None:
+def test_it_ends_by_itself_as_the_given_user(network: Network, folder: Path) -> None:
     """Without -w, and with the table; nothing stays of what nobody keeps."""
     spool = folder / "spool"
     spool.mkdir()
@@ -410,7 +412,7 @@ def test_the_disk_is_full(network: Network, folder: Path) -> None:
 
 
 @LIBPCAP
-def test_a_terminal_is_told_how_it_stands(network: Network, folder: Path, messages: int) -> None:
+def test_a_terminal_shows_the_state(network: Network, folder: Path, messages: int) -> None:
     """By a line that makes room for rows."""
     ours, theirs = pty.openpty()
     program = [*as_nobody(*MAY_CAPTURE), *PROGRAM, "sniff", "--headless", "-i", "v0", *TCP, "-w", "kept.pcapng"]
@@ -420,15 +422,15 @@ def test_a_terminal_is_told_how_it_stands(network: Network, folder: Path, messag
     try:
         until("the capture", lambda: list(folder.glob("*.pcapng")))
         network.send(FRAMES)
-        told = read_until(ours, f"capturing v0: {len(FRAMES):,} packets, {messages} messages")
+        reported = read_until(ours, f"capturing v0: {len(FRAMES):,} packets, {messages} messages")
         process.send_signal(signal.SIGINT)
-        told += read_until(ours, f"{len(FRAMES):,} packets captured to kept.pcapng")
+        reported += read_until(ours, f"{len(FRAMES):,} packets captured to kept.pcapng")
         assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()
         os.close(ours)
-    lines = [line.rpartition(WIPE)[2] for line in told.split("\r\n")]
+    lines = [line.rpartition(WIPE)[2] for line in reported.split("\r\n")]
     assert sum(line[:6].strip().isdecimal() for line in lines) == messages  # none of them stands behind that line
 
 

@@ -211,7 +211,7 @@ def test_a_narrow_locale_gets_plain_bars() -> None:
     assert b"\\u2026" not in done.stdout
 
 
-def test_what_no_filter_lets_through_is_said() -> None:
+def test_what_no_filter_lets_through_is_reported() -> None:
     head, why = said(MIXED, "-Y", "kafka.topic == nobody").splitlines()
     assert "0 streams, 0 of 1,140 messages" in head
     assert why == "no message fulfils the filter"
@@ -227,7 +227,7 @@ def test_connections_and_files_are_not_among_what_a_filter_chose(tmp_path: Path)
     assert chosen["messages"] == whole["messages"]
 
 
-def test_numbers_that_have_names_are_told_by_them() -> None:
+def test_numbers_that_have_names_are_reported_by_them() -> None:
     assert "Fetch " in said(MIXED, "--by", "kafka.api_key")
     assert "5.98ms " in said(MIXED, "--by", "latency")
     assert {group["kafka.api_key"] for group in told(MIXED, "--by", "kafka.api_key")["groups"]} >= {1, 3, None}

@@ -90,15 +90,15 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         ["--", "-r", "--open", "a b.pcap", "$(x);'\"\n.pcap"],
     ],
 )
-def test_open_is_told_what_web_was_told(arguments: list[str]) -> None:
+def test_open_gets_the_arguments_of_web(arguments: list[str]) -> None:
     def told(command: click.Command, words: Sequence[str]) -> click.Context:
         return command.make_context("x", list(words))
 
     own = ["--port", "8000", "--open", "--host", "::1"]
-    asked = told(module.command, [*own, *arguments])
-    opened = told(opening.command, asked.meta[module.WORDS])
-    assert opened.params == {name: asked.params[name] for name in opened.params}
-    assert asked.params.keys() - opened.params.keys() == {"host", "port", "browse"}
+    requested = told(module.command, [*own, *arguments])
+    opened = told(opening.command, requested.meta[module.WORDS])
+    assert opened.params == {name: requested.params[name] for name in opened.params}
+    assert requested.params.keys() - opened.params.keys() == {"host", "port", "browse"}
 
 
 # Whom it lets in.
@@ -182,7 +182,7 @@ WEBSOCKET = {
         ("/ws", True, {**WEBSOCKET, "Origin": "http://127.0.0.1"}),
     ],
 )
-def test_who_is_kept_out(address: str, path: str, enter: bool, headers: dict[str, str]) -> None:
+def test_strangers_are_refused(address: str, path: str, enter: bool, headers: dict[str, str]) -> None:
     status, text = status_of(address, path, enter=enter, **headers)
     assert status == 403
     assert re.fullmatch(r"[^\n]+open the address that wireanalyze printed[^\n]*\n|open the address [^\n]+\n", text)
@@ -208,7 +208,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(address: str) -> None
     assert address.partition("token=")[2] not in cookie
 
 
-def test_the_page_is_told_to_load_nothing_from_elsewhere(address: str) -> None:
+def test_the_page_may_load_nothing_from_elsewhere(address: str) -> None:
     async def visit(session: ClientSession, origin: str) -> tuple[str, str]:
         async with session.get(origin) as response:
             return response.headers["Content-Security-Policy"], await response.text()
@@ -223,7 +223,7 @@ def test_the_page_is_told_to_load_nothing_from_elsewhere(address: str) -> None:
     assert "<title>kafka.pcap" in page
 
 
-def test_a_request_without_a_host_is_kept_out(address: str) -> None:
+def test_a_request_without_a_host_is_refused(address: str) -> None:
     host, port = address.partition("//")[2].partition("/")[0].split(":")
     with socket.create_connection((host, int(port)), PATIENCE) as visitor:
         visitor.sendall(b"GET / HTTP/1.0\r\n\r\n")
@@ -251,15 +251,15 @@ LOOPBACK = {"127.0.0.1": "0100007F", "::1": "00000000000000000000000001000000"}
 
 
 def test_a_browser_gets_an_address_of_its_own(tmp_path: Path) -> None:
-    browser, told = tmp_path / "browser", tmp_path / "told"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {told}.new; mv {told}.new {told}\n')
+    browser, reported = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {reported}.new; mv {reported}.new {reported}\n')
     browser.chmod(0o755)
     with serving(str(KAFKA), "--open", BROWSER=str(browser)) as (_, address):
         end = time.monotonic() + PATIENCE
-        while not told.exists():
+        while not reported.exists():
             assert time.monotonic() < end
             time.sleep(0.02)
-        ticket = told.read_text().strip()
+        ticket = reported.read_text().strip()
         assert ticket.partition("token=")[0] == address.partition("token=")[0]
         assert ticket != address
         assert status_of(ticket, "/", enter=True)[0] == 200
@@ -350,16 +350,16 @@ def test_the_program_behind_a_page(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     assert process.stderr is not None
     try:
-        line, told = process.stderr.readline(), process.stderr.readline()
-        assert told == "wireanalyze: Press Ctrl-C to stop it and its pages.\n"
+        line, reported = process.stderr.readline(), process.stderr.readline()
+        assert reported == "wireanalyze: Press Ctrl-C to stop it and its pages.\n"
         assert line.startswith("wireanalyze: a; touch pwned; ")
         origin, _, token = line.split(" at ")[1].strip().rpartition("/")
         for pid in asyncio.run(look(origin, token, process.pid)):
             assert is_over(pid)  # its page was closed
     finally:
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, said) == (0, "")
+        _, text = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, text) == (0, "")
     assert not (tmp_path / "pwned").exists()
 
 
@@ -388,10 +388,10 @@ def test_programs_end_with_the_server(number: signal.Signals) -> None:
 
 def behind_pages(words: Sequence[str], look: Callable[[ClientSession, PageServer], Awaitable[None]]) -> list[str]:
     """Serves a command to a visitor that has the cookie; the lines that the commands said."""
-    said: list[str] = []
+    text: list[str] = []
 
     async def whole() -> None:
-        pages = PageServer(words, "test", open_socket("127.0.0.1", 0), said.append)
+        pages = PageServer(words, "test", open_socket("127.0.0.1", 0), text.append)
         runner = web.AppRunner(await pages._make_app(), shutdown_timeout=1)
         await runner.setup()
         await web.SockSite(runner, pages._listening).start()
@@ -404,7 +404,7 @@ def behind_pages(words: Sequence[str], look: Callable[[ClientSession, PageServer
             await runner.cleanup()
 
     asyncio.run(whole())
-    return said
+    return text
 
 
 READS_ON = [sys.executable, "-c", "import os; os.write(1, b'__GANGLION__\\n'); os.read(0, 1)"]

@@ -78,14 +78,14 @@ def numbered(begin: int, count: int) -> Mapping[str, np.ndarray[tuple[int, ...],
 
 
 @pytest.mark.parametrize("size", [100, 7_000, 90_000])
-@pytest.mark.parametrize("kept", [10, 5_000, 150_000])
-def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: int, kept: int) -> None:
+@pytest.mark.parametrize("remaining", [10, 5_000, 150_000])
+def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: int, remaining: int) -> None:
     columns = Some()
     most = 0
     while len(columns) < 500_000:
         first = columns.append(size, numbered(len(columns), size))
         assert first == len(columns) - size
-        columns.forget(len(columns) - kept)
+        columns.forget(len(columns) - remaining)
         most = max(most, columns.memory_bytes)
         if first // 40_000 == len(columns) // 40_000:
             continue
@@ -94,7 +94,7 @@ def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: 
         assert (columns.column("wide")[columns.first :] == rows + LARGE).all()
         assert (columns.column("usual")[columns.first :] == rows % 100).all()
     width = 8 + 4 + 1
-    assert most < (kept + size) * width + 3 * (PAGED_BYTES + mmap.PAGESIZE)
+    assert most < (remaining + size) * width + 3 * (PAGED_BYTES + mmap.PAGESIZE)
     assert columns.cell("narrow", columns.first) == columns.first
     for row in (columns.first - 1, 0, -1, len(columns)):
         with pytest.raises(IndexError):
@@ -116,20 +116,20 @@ def forget_much() -> None:
     assert columns.column("narrow")[-1] == LARGE
 
 
-def test_pages_without_a_row_that_is_kept_go_back() -> None:
+def test_pages_without_a_row_that_is_retained_go_back() -> None:
     apart(keep_few)
 
 
 def keep_few() -> None:
     columns = Some()
     columns.append(1_000_000, numbered(0, 1_000_000))
-    before, held = resident(), columns.memory_bytes
-    kept = np.arange(0, 1_000_000, 50_000)
-    columns.keep_only(kept)
+    before, stored = resident(), columns.memory_bytes
+    remaining = np.arange(0, 1_000_000, 50_000)
+    columns.keep_only(remaining)
     assert before - resident() > 10 << 20
-    assert columns.memory_bytes < held // 20
+    assert columns.memory_bytes < stored // 20
     columns.append(5_000_000, numbered(1_000_000, 5_000_000))
-    assert (columns.column("wide")[kept] == kept + LARGE).all()
+    assert (columns.column("wide")[remaining] == remaining + LARGE).all()
     assert (columns.column("narrow")[1_000_000:] == np.arange(1_000_000, 6_000_000)).all()
     assert resident() - before < (5_000_000 * 13) + (4 << 20)
 

@@ -117,7 +117,7 @@ def test_nothing_where(text: bytes) -> None:
     assert texts(found) == [text.decode(), "abcdef", text.decode()]
 
 
-def test_beside_and_text() -> None:
+def test_next_to_and_text() -> None:
     rows = cells.join_cells(
         [b"<", cells.make_cells([b"a", b"bcd"]), b"|", cells.format_integers(np.array([12, 3])), b">\n"], 2
     )

@@ -84,14 +84,14 @@ def test_numbers_of_a_scope_have_all_64_bits() -> None:
     assert COLUMNS["scoped"]().values()[1] == "t/9223372036854775808"
 
 
-def test_texts_are_made_once_and_when_asked_for() -> None:
-    asked: list[int] = []
-    texts = TextTable(lambda number: asked.append(number) or str(number) * 3)  # type: ignore[func-returns-value]
+def test_texts_are_made_once_and_when_requested() -> None:
+    requested: list[int] = []
+    texts = TextTable(lambda number: requested.append(number) or str(number) * 3)  # type: ignore[func-returns-value]
     for numbers in ([5], [5, 5, 1], [900], [], [1, 900]):
         assert texts.values(np.array(numbers, np.int64)) == [str(number) * 3 for number in numbers]
         cells = texts.cells(np.array(numbers, np.int64), JSON)
         assert [flatten_cells(cell).decode() for cell in cells] == [f'"{number}{number}{number}"' for number in numbers]
-    assert asked == [5, 1, 900]
+    assert requested == [5, 1, 900]
 
 
 def test_styles_do_not_meet() -> None:

@@ -40,8 +40,8 @@ def test_what_meets_them(name: str) -> None:
     assert not others
     data = b"".join(struct.pack(">iq", min(max(number, -9), 99), number) for number in NUMBERS)
     segment = np.frombuffer(data, np.uint8).reshape(len(NUMBERS), -1)
-    met = np.logical_and.reduce([block.find_matches(segment) for block in blocks])
-    assert met.tolist() == [all(_holds(each, number) for each in CASES[name]) for number in NUMBERS]
+    seen = np.logical_and.reduce([block.find_matches(segment) for block in blocks])
+    assert seen.tolist() == [all(_holds(each, number) for each in CASES[name]) for number in NUMBERS]
 
 
 def _holds(condition: Condition, number: int) -> bool:

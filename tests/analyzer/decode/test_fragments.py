@@ -19,11 +19,11 @@ from tests.analyzer.decode.test_joined_fragments import chunk, opened, plain, pu
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What was asked of the dissector."""
     found: list[bytes] = []
-    told = Pulsar.fragments.read_fragment
+    reported = Pulsar.fragments.read_fragment
 
     def portion(prefix: bytes) -> object:
         found.append(prefix)
-        return told(prefix)
+        return reported(prefix)
 
     monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, read_fragment=portion))
     return found
@@ -33,7 +33,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def test_both_find_the_same(most: int, step: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", most)
     monkeypatch.setattr(analyzer.decode.fragments, "_STEP", step)
-    random, held, joined = Random(7), 0, 0
+    random, stored, joined = Random(7), 0, 0
 
     def message() -> bytes:
         consumer = random.randrange(2)
@@ -49,8 +49,8 @@ def test_both_find_the_same(most: int, step: int, monkeypatch: pytest.MonkeyPatc
             if found is not None and found.completes and random.random() < 0.7:
                 alone = find_before(session, row, found)
                 assert passed.find_before(row, found) == alone
-                held, joined = held + 1, joined + bool(alone)
-    assert held > 100
+                stored, joined = stored + 1, joined + bool(alone)
+    assert stored > 100
     assert joined > 5
 
 
@@ -66,23 +66,23 @@ def test_what_completes_something_ends_it(tmp_path: Path) -> None:
 def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_path: Path) -> None:
     numbers = count()
     with opened(tmp_path, pushed(chunk(4, 5, uuid=f"u{next(numbers)}") for _ in range(300))) as session:
-        portions = [(row, find_fragment(session, row)) for row in range(2, len(session.rows))]
+        parts = [(row, find_fragment(session, row)) for row in range(2, len(session.rows))]
         asked.clear()
         passed = FragmentTracker(session)
-        for row, portion in portions:
-            assert portion is not None
-            assert passed.find_before(row, portion) == {}
-        assert len(asked) == len(portions) - 1
+        for row, part in parts:
+            assert part is not None
+            assert passed.find_before(row, part) == {}
+        assert len(asked) == len(parts) - 1
 
 
-def test_a_first_portion_has_none_before_it(asked: list[bytes], tmp_path: Path) -> None:
+def test_a_first_part_has_none_before_it(asked: list[bytes], tmp_path: Path) -> None:
     with opened(tmp_path, pushed([*[plain()] * 20, chunk(0, 1)])) as session:
         found = find_fragment(session, 22)
         assert found is not None
         assert (find_before(session, 22, found), len(asked)) == ({}, 1)
 
 
-def test_only_the_latest_are_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_latest_are_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", 8)
     messages = [chunk(0, 3, uuid=f"u{number}") for number in range(60)]
     with opened(tmp_path, pushed([*messages, chunk(2, 3, uuid="u55"), chunk(2, 3, uuid="u52")])) as session:

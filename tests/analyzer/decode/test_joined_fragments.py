@@ -115,14 +115,14 @@ def test_encrypted_messages_of_a_real_client() -> None:
     with Session([GOLDEN / "pulsar" / "java4_encryption.pcap.zst"]) as session:
         session.load()
         found = [(row, fragments.find_fragment(session, row)) for row in range(len(session.rows))]
-        last = [(row, portion) for row, portion in found if portion is not None and portion.completes]
+        last = [(row, part) for row, part in found if part is not None and part.completes]
         assert len(last) == 3
-        for row, portion in last:
+        for row, part in last:
             tree = tree_of(session, row)
             assert "each is encrypted by itself" in str(text_of(tree))
             assert (
                 whole_of(tree),
-                fragments.decode_reassembled(session, row, portion, partial(find_before, session)),
+                fragments.decode_reassembled(session, row, part, partial(find_before, session)),
             ) == (
                 None,
                 None,
@@ -196,13 +196,13 @@ def test_another_connection_and_the_other_direction_are_other_messages(tmp_path:
 def test_a_capture_that_lost_bytes_of_one(tmp_path: Path) -> None:
     writes = pushed([chunk(0), chunk(1, data=b"y" * 200), chunk(2)])
     cut = [*opening(), *data_segments(writes, lambda data: [data[:90], data[90:190], data[190:]])]
-    kept = [each for each in cut if not (each.side == SERVER and each.payload == b"y" * 100)]
+    remaining = [each for each in cut if not (each.side == SERVER and each.payload == b"y" * 100)]
     late = [Segment(SERVER, 10_000_000, b"", 0)]
     talk = Talk(tuple(writes), ENDS)
-    with Session([capture(tmp_path / "a.pcap", [*kept, *late], talk)]).load() as session:
+    with Session([capture(tmp_path / "a.pcap", [*remaining, *late], talk)]).load() as session:
         rows = [row for row in range(len(session.rows)) if fragments.find_fragment(session, row) is not None]
         tree = tree_of(session, rows[-1])
-        assert len(kept) == len(cut) - 1
+        assert len(remaining) == len(cut) - 1
         assert "missing-chunks" in [finding.code for finding in tree.findings]
         assert whole_of(tree) is None
         assert fragments.decode_tree_with_message(session, rows[1]).findings
@@ -246,26 +246,26 @@ def test_while_packets_come_it_is_what_the_file_has(tmp_path: Path) -> None:
 def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", 8)
     monkeypatch.setattr(analyzer.decode.fragments, "_STEP", 3)
-    asked = count()
-    told = Pulsar.fragments.read_fragment
+    requested = count()
+    reported = Pulsar.fragments.read_fragment
 
     def portion(prefix: bytes) -> object:
-        next(asked)
-        return told(prefix)
+        next(requested)
+        return reported(prefix)
 
     monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, read_fragment=portion))
     with opened(tmp_path, pushed([chunk(0), chunk(1), *[plain()] * 7, chunk(2), *[plain()] * 9, chunk(0)])) as session:
         assert text_of(fragments.decode_tree_with_message(session, 11)) == "with message 4"
-        assert next(asked) == 1 + 8
+        assert next(requested) == 1 + 8
         assert text_of(fragments.decode_tree_with_message(session, 2)) is None
-        assert next(asked) == 1 + 8 + 1 + 1 + 8
+        assert next(requested) == 1 + 8 + 1 + 1 + 8
         fragments.decode_tree_with_message(session, 5)
-        assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1, "what has no portion is asked once"
+        assert next(requested) == 1 + 8 + 1 + 1 + 8 + 1 + 1, "what has no portion is asked once"
         fragments.decode_tree_with_message(session, 0)
-        assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1 + 1, "and what can have none, never"
+        assert next(requested) == 1 + 8 + 1 + 1 + 8 + 1 + 1 + 1, "and what can have none, never"
 
 
-def test_no_more_bytes_are_held_than_may_be_decompressed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_more_bytes_are_stored_than_may_be_decompressed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
         size = sum(len(chunk(number)) for number in range(3))
         monkeypatch.setattr(budget._Bound, "size", size - 1)

@@ -103,7 +103,7 @@ def test_most_are_written_by_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None
     assert JsonWriter().format_line(table([PLAIN] * 30)).count(b'"other"') == 30
 
 
-def test_nothing_of_a_message_is_kept() -> None:
+def test_nothing_of_a_message_is_retained() -> None:
     writer = JsonWriter()
     writer.format_line(table([PLAIN] * 30))
     assert writer._tables is not None

@@ -66,8 +66,8 @@ def test_limits_are_lifted() -> None:
 @given(st.integers(0, 6), st.lists(st.lists(st.integers(0, 300) | st.none(), max_size=9), max_size=9))
 def test_long_lists_say_that_they_are_cut(most: int, value: list[list[int | None]]) -> None:
     def cut(items: list[Any]) -> list[Any]:
-        kept = [cut(item) if isinstance(item, list) else item for item in items[:most]]
-        return kept if len(items) <= most else [*kept, {"truncated": True, "length": len(items)}]
+        remaining = [cut(item) if isinstance(item, list) else item for item in items[:most]]
+        return remaining if len(items) <= most else [*remaining, {"truncated": True, "length": len(items)}]
 
     assert json.loads(JsonWriter(Limits(max_items=most)).dumps(value)) == cut(value)
 

@@ -53,7 +53,7 @@ def test_of_real_captures(name: str, kind: str, key: str, message: int, told: st
 @pytest.mark.parametrize("step", [1, 7, 100])
 @pytest.mark.parametrize("most", [None, 3])
 @pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_3.9", "k4_java_admin"])
-def test_in_any_portions(name: str, step: int, most: int | None) -> None:
+def test_in_any_parts(name: str, step: int, most: int | None) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         whole, parts = NameResolver(session), NameResolver(session)
         whole.learn(len(session.rows))
@@ -76,8 +76,8 @@ ASKED = request(3, 0, bytes(4))
 
 
 def test_a_name_that_changes_and_comes_back(tmp_path: Path) -> None:
-    said = [brokers((1, b"a", 9)), brokers((1, b"a", 9)), brokers((1, b"b", 9)), brokers((1, b"a", 9), (2, b"c", 9))]
-    with opened(tmp_path, [(ASKED, each) for each in said]) as session:
+    text = [brokers((1, b"a", 9)), brokers((1, b"a", 9)), brokers((1, b"b", 9)), brokers((1, b"a", 9), (2, b"c", 9))]
+    with opened(tmp_path, [(ASKED, each) for each in text]) as session:
         resolver = NameResolver(session)
         resolver.learn(len(session.rows))
         found = [resolver.find("broker", "1", row) for row in range(len(session.rows))]
@@ -104,9 +104,9 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "MOST", 3)
     monkeypatch.setattr(module, "MOST_NAMES", 3)
     monkeypatch.setattr(module, "LONGEST", 10)
-    said = [brokers((1, b"%d" % n, 9)) for n in range(9)]
-    said += [brokers((2, b"x" * 20, 9)), brokers((3, b"c", 9), (4, b"d", 9)), brokers((4, b"d", 9))]
-    with opened(tmp_path, [(ASKED, each) for each in said]) as session:
+    text = [brokers((1, b"%d" % n, 9)) for n in range(9)]
+    text += [brokers((2, b"x" * 20, 9)), brokers((3, b"c", 9), (4, b"d", 9)), brokers((4, b"d", 9))]
+    with opened(tmp_path, [(ASKED, each) for each in text]) as session:
         resolver = NameResolver(session)
         resolver.learn(len(session.rows))
         assert [resolver.find_first("broker", str(n)) for n in (1, 2, 3, 4)] == [(1, "0:9"), None, (21, "c:9"), None]

@@ -61,9 +61,9 @@ def test_each_packet_of_a_message(case: str) -> None:
         reader = RowReader(session)
         several = next(row for row in rows.tolist() if len(packets_of(session, row)) > 1)
         for number in packets_of(session, several):
-            kept = [row for row, packet in expected if packet == number]
+            remaining = [row for row, packet in expected if packet == number]
             for text in (f"frame.number == {number}", f"packets contains {number}", f"packets == {number}"):
-                assert compile_filter(text).select_rows(reader, rows).tolist() == kept
+                assert compile_filter(text).select_rows(reader, rows).tolist() == remaining
 
 
 def packets_of(session: Session, row: int) -> list[int]:

@@ -62,7 +62,7 @@ def test_nobody_knows(path: Path) -> None:
 
 
 @pytest.mark.parametrize("readers", [["KNOWS"], ["FAILS", "KNOWS"]])
-def test_who_knows_is_asked_and_rows_stay(readers: list[str], path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_answer_is_used_and_rows_stay(readers: list[str], path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those with a defect the next one is asked."""
     monkeypatch.delenv("WIREANALYZE_DEBUG", raising=False)
     monkeypatch.setattr(registry, "raw_readers", lambda: [globals()[name] for name in readers])

@@ -51,8 +51,8 @@ def opened(folder: Path, pairs: Sequence[Pair]) -> Session:
     def writes() -> Iterator[tuple[int, bytes]]:
         yield CLIENT, connect()
         yield SERVER, connected(0x77)
-        for asked, answered in pairs:
-            yield CLIENT, asked
+        for requested, answered in pairs:
+            yield CLIENT, requested
             yield SERVER, answered
 
     talk = Talk(tuple(writes()), ENDS)
@@ -67,15 +67,15 @@ def get(xid: int, path: str | None, watch: bool = False, size: int = 5, err: int
 
 def create(xid: int, path: str, scheme: str = "world", size: int = 3) -> Pair:
     acls = WORLD if scheme == "world" else vector(acl(scheme, "ben:secret"))
-    asked = ustring(path) + buffer(b"d" * size) + acls + bytes(4)
-    return request(xid, "create", asked), reply(xid, ustring(path))
+    requested = ustring(path) + buffer(b"d" * size) + acls + bytes(4)
+    return request(xid, "create", requested), reply(xid, ustring(path))
 
 
 def infos(session: Session) -> list[str]:
     return [row["info"] for row in RowReader(session).read_objects(("info",), np.arange(len(session.rows)))]
 
 
-def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
+def test_the_line_says_what_was_requested(tmp_path: Path) -> None:
     with opened(tmp_path, [get(1, "/a", True), get(2, None, err=-101), create(3, "/c")]) as session:
         assert infos(session)[2:] == ["asks", "4: /a, watch: 0", "asks", "4: None: -101", "asks", "1: /c: 0"]
         assert info_of(session, 3) == "4: /a, watch: 0"
@@ -115,7 +115,7 @@ def test_requests_that_are_too_many_are_read_one_by_one(
         hold_equal(session, ("rows", "table"))
 
 
-def test_no_hole_of_a_secret_reaches_a_line(tmp_path: Path, taken: Taken) -> None:
+def test_no_symbolic_value_of_a_secret_reaches_a_line(tmp_path: Path, taken: Taken) -> None:
     with opened(tmp_path, [create(xid, "/a", "digest") for xid in range(1, 50)]) as session:
         rows = np.arange(len(session.rows))
         text = b"".join(FORMS["fields"]().format_rows(RowReader(session), rows))

@@ -105,7 +105,7 @@ def test_while_packets_come_a_row_knows_nothing_of_later_ones() -> None:
             assert other["partner"] is None
 
 
-def test_what_is_not_asked_for_is_not_decoded(exchange: Session) -> None:
+def test_what_is_not_requested_is_not_decoded(exchange: Session) -> None:
     exchange.close()
     assert values(exchange, "operation", "length") == [["Metadata"] * 2, [len(REQUEST), len(ANSWER)]]
 

@@ -61,7 +61,7 @@ Pairs = list[tuple[bytes, bytes]]
 # ---- real captures
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", KAFKA, ids=lambda path: path.name)
 def test_of_real_captures(path: Path, taken: Taken) -> None:
     forms = sorted(WITH_BODIES)
@@ -72,7 +72,7 @@ def test_of_real_captures(path: Path, taken: Taken) -> None:
         hold_equal(session, {"table", forms[(turn + 3) % len(forms)]}, streaming=True, most=61)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_of_captures_with_little_that_is_alike(path: Path, taken: Taken) -> None:
     with Session([path]).load() as session:
@@ -220,7 +220,7 @@ CHANGES: tuple[Callable[[], Pairs], ...] = (
 )
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", [whole, in_parts(Random(1), 50)], ids=["whole", "in parts"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_one_thing_changed(
@@ -235,7 +235,7 @@ def test_one_thing_changed(
         hold_equal(session, ("table", "fields"), streaming=True)
 
 
-def test_each_batch_beside_a_plain_one(tmp_path: Path, taken: Taken) -> None:
+def test_each_batch_next_to_a_plain_one(tmp_path: Path, taken: Taken) -> None:
     """None is ever read with the shape of another."""
     for odd in BATCHES.values():
         pairs = [(fetch(1), fetched(b"t", each)) for each in (BATCHES["two"], odd, BATCHES["one"], odd)]
@@ -251,8 +251,8 @@ def test_latencies_of_any_length(tmp_path: Path, taken: Taken) -> None:
         talk = Talk(tuple(written(pairs)))
         packets = [*frames(segments(talk), talk)]
         for place, wait in enumerate(waits):
-            asked = packets[3 + 2 * place]
-            packets[4 + 2 * place] = type(asked)(packets[4 + 2 * place].data, asked.time + wait)
+            requested = packets[3 + 2 * place]
+            packets[4 + 2 * place] = type(requested)(packets[4 + 2 * place].data, requested.time + wait)
         with Session([write(tmp_path / "a.pcap", packets)]).load() as session:
             before = taken.rows
             hold_equal(session, ("rows", "table", "csv"))
@@ -261,8 +261,8 @@ def test_latencies_of_any_length(tmp_path: Path, taken: Taken) -> None:
 
 def written(pairs: Pairs) -> list[tuple[int, bytes]]:
     found = []
-    for number, (asked, answered) in enumerate(pairs):
-        found += [(CLIENT, numbered(asked, number, CLIENT)), (SERVER, numbered(answered, number, SERVER))]
+    for number, (requested, answered) in enumerate(pairs):
+        found += [(CLIENT, numbered(requested, number, CLIENT)), (SERVER, numbered(answered, number, SERVER))]
     return found
 
 
@@ -417,7 +417,7 @@ def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
                 assert together(session, FORMS["fields"]()) == expected
 
 
-def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_retained_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_TEMPLATES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
     made: list[TemplateDecoder] = []
@@ -425,9 +425,9 @@ def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pyte
     monkeypatch.setattr(TemplateDecoder, "find_groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
-    kept = [template for kind in made[-1]._templates.kinds.values() for template in kind.templates]
+    remaining = [template for kind in made[-1]._templates.kinds.values() for template in kind.templates]
     assert taken.rows > 200
-    assert sum(template.cost for template in kept) == made[-1]._templates.count <= 20
+    assert sum(template.cost for template in remaining) == made[-1]._templates.count <= 20
 
 
 def test_a_field_of_a_thousand_batches(tmp_path: Path, taken: Taken) -> None:

@@ -93,7 +93,7 @@ def test_bytes_are_shown_up_to_a_limit(limit: int, expected: str) -> None:
     assert texts[0].endswith("|" + "0102"[: 2 * limit] + "|2")
 
 
-def test_what_was_asked_decides() -> None:
+def test_what_was_requested_decides() -> None:
     case = Case()
     assert not case.number > 5
     total: Any = case.bytes.size + 1
@@ -121,8 +121,8 @@ def test_a_pinned_text_is_the_same() -> None:
 
 def test_a_text_that_is_made_of_a_number() -> None:
     case = Case()
-    said = make_text(lambda number: f"{number} item{'' if number == 1 else 's'}", case.bytes.size)
-    _, texts = case.laid([message(1, b"a", b"1"), message(1, b"a", b"12"), message(1, b"a", b"3")], said)
+    text = make_text(lambda number: f"{number} item{'' if number == 1 else 's'}", case.bytes.size)
+    _, texts = case.laid([message(1, b"a", b"1"), message(1, b"a", b"12"), message(1, b"a", b"3")], text)
     assert texts == ["1 item", "2 items", "1 item"]
 
 
@@ -162,7 +162,7 @@ def test_a_nested_value_is_read_for_each() -> None:
     assert case.laid([data, *others], f"{number}/{count}") == ([0, 1, 5], ["4/2", "4/3", "9/1"])
 
 
-def test_a_pinned_nested_value_beside_a_free_number_still_decides() -> None:
+def test_a_pinned_nested_value_next_to_a_free_number_still_decides() -> None:
     data = pack(">ih", 4, 2) + b"ab"
     builder = TemplateBuilder(data)
     number = builder.integer(Term(0, 4, "i"), 4)
@@ -184,11 +184,11 @@ def test_unsigned_numbers_of_64_bits() -> None:
     assert unsigned != 6
     case = Case()
     case.builder = builder
-    said = f"{unsigned} {signed}"
+    text = f"{unsigned} {signed}"
     most = (1 << 64) - 1, (1 << 53) + 1
-    rows, texts = case.laid([pack(">Qq", *pair) for pair in ((7, most[1]), (6, 0), (5, 1))], said)
+    rows, texts = case.laid([pack(">Qq", *pair) for pair in ((7, most[1]), (6, 0), (5, 1))], text)
     assert (rows, texts) == ([0, 2], [f"7 {most[1]}", "5 1"])
-    rows, texts = case.laid([pack(">Qq", most[0], -1), pack(">Qq", 1, 2)], said)
+    rows, texts = case.laid([pack(">Qq", most[0], -1), pack(">Qq", 1, 2)], text)
     assert texts == [f"{most[0]} -1", "1 2"]
 
 
@@ -311,15 +311,15 @@ def test_what_ends_by_itself() -> None:
     assert lines == [ENDING[messages[row]] for row in laid.rows]
 
 
-def test_a_number_in_a_text_that_is_asked_for() -> None:
+def test_a_number_in_a_text_that_is_requested() -> None:
     """Its bytes are compared then, and those of others with the same text behind a size."""
     data = pack(">h", 2) + b"42" + b"!"
     for asks, expected in ((False, [0, 1]), (True, [0])):
         builder = TemplateBuilder(data)
         builder.text(Extent(Term(0, 2, "h"), 0, 2, 4))
         number: Any = symbolic_text.number_within(builder, 2, 4)
-        said = f"{int(number)}" if asks else f"{number}"
-        template = Template(builder, {"": _cut_text(said, builder)})
+        text = f"{int(number)}" if asks else f"{number}"
+        template = Template(builder, {"": _cut_text(text, builder)})
         messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]
         size = np.array(list(map(len, messages)), np.int64)
         assert (

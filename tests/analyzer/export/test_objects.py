@@ -32,8 +32,8 @@ def exported(path: Path, out: Path, *, show_secrets: bool = False) -> tuple[Inde
     with Session([path]) as session:
         session.load()
         with create_filled_folder(str(out)) as folder:
-            kept = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
-    return index_of(out), kept
+            remaining = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
+    return index_of(out), remaining
 
 
 def index_of(folder: Path) -> Indexed:
@@ -122,11 +122,11 @@ def test_some_chunks_of_a_message(numbers: list[int], found: list[tuple[int, int
 
 
 def test_chunks_that_cannot_be_joined_are_files_each(tmp_path: Path) -> None:
-    index, kept = exported(GOLDEN / "pulsar" / "java4_encryption.pcap.zst", tmp_path / "out")
+    index, remaining = exported(GOLDEN / "pulsar" / "java4_encryption.pcap.zst", tmp_path / "out")
     chunked = [each for each in index if "chunk" in each["file"] or each["number"] in (114, 115, 116, 117, 118)]
     assert not [each for each in index if "joined" in each]
     assert {each["number"] for each in chunked} >= {114, 115, 116, 117, 118}
-    assert kept.secrets == 0
+    assert remaining.secrets == 0
 
 
 def produce(topic: bytes) -> bytes:
@@ -176,6 +176,6 @@ def test_messages_as_files(tmp_path: Path) -> None:
 
 def test_what_a_snapshot_is_too_long_for_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.zookeeper.quorum.snapshot.compute_bounds", lambda: (5, 1 << 20))
-    index, kept = exported(GOLDEN / "zookeeper" / "mtu_en395_snap.pcap.zst", tmp_path / "out")
+    index, remaining = exported(GOLDEN / "zookeeper" / "mtu_en395_snap.pcap.zst", tmp_path / "out")
     assert len([each for each in index if each["operation"] == "SNAPSHOT"]) <= 5
-    assert kept.items == 151
+    assert remaining.items == 151

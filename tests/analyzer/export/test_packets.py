@@ -105,7 +105,7 @@ def told(order: str) -> bytes:
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_what_is_said_of_packets_goes_along(order: str, tmp_path: Path) -> None:
+def test_what_is_reported_of_packets_goes_along(order: str, tmp_path: Path) -> None:
     path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
     path.write_bytes(told(order))
     exported([path], out)
@@ -320,6 +320,6 @@ def test_others_can_read_it(tmp_path: Path) -> None:
 
 def tshark(capture: Path) -> list[str]:
     names = ("time_epoch", "len", "cap_len", "interface_name", "comment")
-    asked = [part for name in names for part in ("-e", f"frame.{name}")]
-    command = ["tshark", "-n", "-r", str(capture), "-T", "fields", *asked, "-e", "tcp.seq_raw"]
+    requested = [part for name in names for part in ("-e", f"frame.{name}")]
+    command = ["tshark", "-n", "-r", str(capture), "-T", "fields", *requested, "-e", "tcp.seq_raw"]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()

@@ -25,9 +25,9 @@ def rows(*arguments: str) -> bytes:
 
 def test_embedded_keys_decrypt_the_output_and_no_more(tmp_path: Path) -> None:
     out = tmp_path / "a.pcapng"
-    said = export(out, "-Y", "stream == 1", "--embed-keys")
-    assert ", and " in said
-    assert " secrets written to " in said
+    text = export(out, "-Y", "stream == 1", "--embed-keys")
+    assert ", and " in text
+    assert " secrets written to " in text
     assert rows(str(out)) == rows(CAPTURE, "--keylog", str(KEYS), "-Y", "stream == 1")
     written = set(re.findall(rb"[0-9a-f]{64} [0-9a-f]{64,}", out.read_bytes()))
     assert len({line.split()[0] for line in written}) == 1

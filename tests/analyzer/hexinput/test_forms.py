@@ -187,12 +187,12 @@ def test_every_separator_parses_back(data: bytes, separator: str) -> None:
 
 @given(st.text(st.characters(codec="ascii"), max_size=80) | st.text("0123456789abcdefx: *|\n\\{}", max_size=80))
 def test_anything_gives_bytes_or_one_sentence(text: str) -> None:
-    said = ""
+    output = ""
     try:
         parse_hex(text)
     except HexError as error:
-        said = str(error)
-    assert "\n" not in said
+        output = str(error)
+    assert "\n" not in output
 
 
 @pytest.mark.parametrize(

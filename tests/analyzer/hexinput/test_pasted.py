@@ -77,11 +77,11 @@ def test_a_request_fits_and_a_cut_one_is_partial() -> None:
 def test_of_responses_one_that_answers_none_of_them_is_one_still() -> None:
     """Alone, or where it cannot be a request; what can be one is one."""
     zookeeper = by_name("zookeeper")
-    asked, answered = get_data(5), reply(5, buffer(b"x") + bytes(68))
+    requested, answered = get_data(5), reply(5, buffer(b"x") + bytes(68))
 
     def roles(data: bytes) -> list[tuple[Role, State]]:
         return [(each.header.role, each.header.state) for each in pair_pasted(zookeeper, cut_messages(data, zookeeper))]
 
     assert roles(answered) == [(Role.RESPONSE, State.GUESSED)]
-    assert roles(asked + answered) == [(Role.REQUEST, State.COMPLETE), (Role.RESPONSE, State.COMPLETE)]
-    assert roles(event() + asked + answered)[0] == (Role.PUSH, State.COMPLETE)
+    assert roles(requested + answered) == [(Role.REQUEST, State.COMPLETE), (Role.RESPONSE, State.COMPLETE)]
+    assert roles(event() + requested + answered)[0] == (Role.PUSH, State.COMPLETE)

@@ -154,8 +154,8 @@ def _serve(link: Link) -> None:
     """Answers ApiVersions of version 0, one after the other."""
     with socket.create_server((ADDRESSES[SERVER], PORT)) as listener:
         talk, _ = listener.accept()
-        with talk, talk.makefile("rb") as asked:
-            while len(head := asked.read(14)) == 14:
+        with talk, talk.makefile("rb") as requested:
+            while len(head := requested.read(14)) == 14:
                 time.sleep(link.work / 1000)
                 many = link.large // 6
                 body = struct.pack(">ihi", struct.unpack(">ihhih", head)[3], 0, many)

@@ -68,7 +68,7 @@ def test_latencies() -> None:
     assert all(0 <= each["significance"] < CHANCE for each in objects)
 
 
-def test_what_is_small_or_chance_is_not_told() -> None:
+def test_what_is_small_or_chance_is_not_reported() -> None:
     latencies = np.arange(1000, 2000) * 10_000
     assert not say(changed(latencies=latencies), changed(latencies=latencies * 11 // 10))
     assert not say(changed(latencies=latencies[:3]), changed(latencies=latencies[:3] * 9))

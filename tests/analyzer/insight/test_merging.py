@@ -139,6 +139,6 @@ def test_random_chatter(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         else:
             chatter.commit()
     path = capture(tmp_path / "chatter.pcap", [*opening(), *data_segments(chatter.writes)])
-    told = tell(path)
-    assert all(told[name] for name in ("kafka.producers", "progress", "partitions", "brokers"))
+    reported = tell(path)
+    assert all(reported[name] for name in ("kafka.producers", "progress", "partitions", "brokers"))
     assert_merging_changes_nothing(path, monkeypatch)

@@ -70,7 +70,7 @@ def test_the_gravest_come_first_and_errors_in_answers_behind_others(session: Ses
     assert [problem.code for problem in problems] == [ERROR_ANSWER, "unfinished", ERROR_ANSWER, "gap"]
 
 
-def test_texts_that_differ_are_kept_as_far_as_is_asked(session: Session) -> None:
+def test_texts_that_differ_are_retained_as_far_as_is_requested(session: Session) -> None:
     found = [
         warn(row, "gap", text=text) for row, text in enumerate(("a hole", "a hole", "another hole", "a third hole"))
     ]

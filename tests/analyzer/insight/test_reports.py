@@ -111,6 +111,7 @@ def test_a_capture_that_begins_late() -> None:
     assert (path, since) == ("/late", 3)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [each.name for each in zookeeper_reports()])
 @pytest.mark.parametrize("path", [WATCH, FOLLOWER, ENSEMBLE], ids=lambda path: path.name)
 def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,7 @@ def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatc
     assert whole == told(path, name)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("path", [WATCH, ENSEMBLE], ids=lambda path: path.name)
 def test_fields_that_are_picked_are_those_that_are_decoded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picked = {name: told(path, name) for name in reports_by_name(dissectors())}
@@ -160,7 +162,7 @@ class Ends(Report[Ended]):
         self.close(Ended(end.time, end.time, stream=end.stream, seen=self.count))
 
 
-def test_ends_are_heard_behind_the_last_message_and_before_later_ones() -> None:
+def test_ends_are_received_behind_the_last_message_and_before_later_ones() -> None:
     with Session([EXPIRED]).load() as session:
         found = endings(session, range(len(session.rows)))
         assert [(end.at, end.last, end.ending.stream, end.ending.by_client) for end in found] == [
@@ -174,7 +176,7 @@ def test_ends_are_heard_behind_the_last_message_and_before_later_ones() -> None:
     assert [entry.values for entry in table.entries] == [(0, 2), (1, 2), (2, 6), (3, 6), (4, 10)]
 
 
-def test_the_end_of_a_connection_that_goes_on_is_not_heard() -> None:
+def test_a_connection_that_goes_on_has_no_end() -> None:
     with Session([EXPIRED]).load() as session:
         assert [end.ending.stream for end in endings(session, range(3))] == []
         assert [end.ending.stream for end in endings(session, range(5))] == [0]
@@ -243,7 +245,7 @@ def test_what_picks_fields_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         assert whole == told(WATCH, "watches")
 
 
-def test_no_more_lines_are_kept_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_lines_are_retained_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MOST", 3)
     with Session([EXPIRED]).load() as session:
         (table,) = ReportReading(session, [Ends]).run()
@@ -283,12 +285,12 @@ def test_a_message_that_concerns_nobody_is_named_by_no_line(path: Path) -> None:
             (table,) = ReportReading(session, [each]).run()
             named = {row for entry in table.entries for _, row in entry.rows}
             for row in named:
-                asked = (
+                requested = (
                     read_header(session, row).operation,
                     read_header(session, row).role,
                     decode_body(session, row).values,
                 )
-                assert each.concerns(*asked), (each.name, row)
+                assert each.concerns(*requested), (each.name, row)
 
 
 def test_a_read_without_a_watch_reads_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,8 +52,8 @@ def is_nothing(row: Row) -> bool:
 def metrics(rows: Sequence[Row], span: int) -> dict[str, Any]:
     """All figures of one group, the slow way."""
     roles = [row["role"] for row in rows]
-    said = [row for row in rows if row["error"] is not None]
-    failed = [row for row in said if not is_nothing(row)]
+    text = [row for row in rows if row["error"] is not None]
+    failed = [row for row in text if not is_nothing(row)]
     times = sorted(row["latency_ns"] for row in rows if row["latency_ns"] is not None)
     names = ("p50_ns", "p90_ns", "p99_ns", "p999_ns")
     ranks = [times[math.ceil(p * len(times) / 1000) - 1] if times else None for p in (500, 900, 990, 999)]
@@ -70,7 +70,7 @@ def metrics(rows: Sequence[Row], span: int) -> dict[str, Any]:
         "bytes": sum(row["length"] for row in rows),
         "rate": len(rows) * SECOND / span if span else None,
         "errors": len(failed),
-        "empty": len(said) - len(failed),
+        "empty": len(text) - len(failed),
         "error_rate": sum(row["role"] == "response" for row in failed) / answers if answers else None,
         "timed": len(times),
         "min_ns": times[0] if times else None,
@@ -125,13 +125,13 @@ def test_by_what_messages_say(name: str) -> None:
         reader, numbers = RowReader(session), np.arange(len(session.rows))
         field = field_of(name)
         reading = FieldReader(reader, [field])
-        said: dict[int, list[Any]] = {}
+        text: dict[int, list[Any]] = {}
         places, values = reading.read_values(field, numbers)
         for place, value in zip(places.tolist(), values, strict=True):
-            said.setdefault(place + 1, []).append(value)
+            text.setdefault(place + 1, []).append(value)
         found = statistics(reader, [name])
-    assert any(len(set(values)) > 1 for values in said.values()) or name != "kafka.partition"
-    expected = grouped(rows_of(MIXED), lambda row: said.get(row["number"], []))
+    assert any(len(set(values)) > 1 for values in text.values()) or name != "kafka.partition"
+    expected = grouped(rows_of(MIXED), lambda row: text.get(row["number"], []))
     assert {group.key[0]: asdict(group.metrics) for group in found.groups} == expected
 
 
@@ -180,8 +180,8 @@ def test_of_rows_that_a_filter_keeps() -> None:
         reader = RowReader(session)
         rows: Ints = compile_filter("latency > 50ms").select_rows(reader, np.arange(len(session.rows)))
         found = statistics(reader, ["operation"], rows)
-    kept = [row for row in rows_of(MIXED) if (row["latency_ns"] or 0) > 50_000_000]
-    assert {group.key[0]: asdict(group.metrics) for group in found.groups} == grouped(kept, key("operation"))
+    remaining = [row for row in rows_of(MIXED) if (row["latency_ns"] or 0) > 50_000_000]
+    assert {group.key[0]: asdict(group.metrics) for group in found.groups} == grouped(remaining, key("operation"))
 
 
 def test_several_files_are_one_timeline_and_nothing_depends_on_blocks() -> None:
@@ -216,12 +216,12 @@ ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000")
 
 
 def exchange(at: int, begin: int, latency: int) -> list[Segment]:
-    asked, answered = at * len(REQUEST), at * len(ANSWER)
+    requested, answered = at * len(REQUEST), at * len(ANSWER)
     request = REQUEST[:8] + at.to_bytes(4) + REQUEST[12:]
     answer = ANSWER[:4] + at.to_bytes(4) + ANSWER[8:]
     return [
-        Segment(CLIENT, asked, request, acked=answered, time=begin),
-        Segment(SERVER, answered, answer, acked=asked + len(request), time=begin + latency),
+        Segment(CLIENT, requested, request, acked=answered, time=begin),
+        Segment(SERVER, answered, answer, acked=requested + len(request), time=begin + latency),
     ]
 
 

@@ -39,7 +39,7 @@ def test_who_trusts_another_authority_says_so(with_keys: bool) -> None:
 
 
 @pytest.mark.parametrize("with_keys", [False, True])
-def test_a_client_without_tls_is_told(with_keys: bool) -> None:
+def test_a_client_without_tls_is_reported(with_keys: bool) -> None:
     found = problems(GOLDEN / "k_plain_on_tls.pcap.zst", GOLDEN / "k_plain_on_tls.keylog" if with_keys else None)
     assert {each[:2] for each in found} == {
         ("tls-mismatch", "a client speaks kafka without TLS to port 9093, and the server answers in TLS")
@@ -47,7 +47,7 @@ def test_a_client_without_tls_is_told(with_keys: bool) -> None:
     assert len(found) == 10
 
 
-def test_a_server_without_tls_is_told(tmp_path: Path) -> None:
+def test_a_server_without_tls_is_reported(tmp_path: Path) -> None:
     hello = Script().hello()[0]
     talk = Talk(((0, hello.data),), ENDS)
     opening, data, ends = (part := segments(talk))[:3], part[3:4], part[4:]
@@ -71,13 +71,13 @@ def test_certificates(tmp_path: Path, text: str | None) -> None:
     if text is None:
         assert found == []
     else:
-        ((code, said, _),) = found
+        ((code, output, _),) = found
         assert code == "expired-certificate"
-        assert said.startswith(text)
-        assert said.endswith(", 5 days before the connection")
+        assert output.startswith(text)
+        assert output.endswith(", 5 days before the connection")
 
 
-def test_hellos_and_certificates_are_told_without_keys() -> None:
+def test_hellos_and_certificates_are_reported_without_keys() -> None:
     with Session([GOLDEN / "k_ossl_t12_etm_sha256.pcap.zst"]) as session:
         session.load()
         (first,) = summarise_tls(session)

@@ -107,9 +107,9 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with capturing(RUN, monkeypatch) as capture:
         assert (capture.interfaces, capture.notes) == (("lo", "eth0"), ("a note", "its note"))
         assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, RunHealth(), "nothing was captured")
-        kept, spooled = Following(), Following()
-        capture.begin(str(tmp_path / "kept"), kept)
-        assert (capture.stopped, kept.heard) == (False, [("begun", "packets")])
+        remaining, spooled = Following(), Following()
+        capture.begin(str(tmp_path / "kept"), remaining)
+        assert (capture.stopped, remaining.heard) == (False, [("begun", "packets")])
         with pytest.raises(RuntimeError):
             capture.begin(None, spooled)
         until(lambda: capture.health(4).captured)
@@ -119,7 +119,7 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert capture.summary(10) == f"10 packets captured to {tmp_path}/kept, 1 more were dropped by the kernel"
         capture.stop()
         until(lambda: capture.stopped)
-        assert kept.heard == [("begun", "packets")] * 2 + [("gone", "kept"), ("ended", "")]
+        assert remaining.heard == [("begun", "packets")] * 2 + [("gone", "kept"), ("ended", "")]
         assert (capture.problem, list(spools.iterdir())) == (None, [])
         assert capture.summary(4) == (
             f"20 packets captured to 2 files, 1 of them kept, the last of them {tmp_path}/kept.2, "
@@ -275,9 +275,9 @@ def gone(pids: list[int]) -> bool:
 
 
 @privileged
-@pytest.mark.parametrize(("victim", "kept"), [("pid", False), ("child", False), ("child", True)])
-def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: bool, place: Path) -> None:
-    with held(place, place / "kept" if kept else None) as process:
+@pytest.mark.parametrize(("victim", "remaining"), [("pid", False), ("child", False), ("child", True)])
+def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, remaining: bool, place: Path) -> None:
+    with held(place, place / "kept" if remaining else None) as process:
         ready, holding = line_of(process), line_of(process)
         os.kill(ready[victim], signal.SIGKILL)
         if victim == "child":
@@ -290,18 +290,18 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
         process.wait(PATIENCE)
         until(lambda: gone([ready["pid"], *holding["below"]]))
     assert not list(place.glob("wireanalyze-*"))
-    assert (place / "kept0").exists() == kept
-    if kept:
+    assert (place / "kept0").exists() == remaining
+    if remaining:
         assert (place / "kept0").stat().st_size > 20 * 100
 
 
-def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
-    spool, kept = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
-    said = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
-    assert said is not None
-    assert "TMPDIR" in said
-    assert str(spool.spool) not in said
-    for run in (spool, kept):
-        for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
+def test_no_message_names_files_that_the_user_did_not(spools: Path, tmp_path: Path) -> None:
+    spool, remaining = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
+    text = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
+    assert text is not None
+    assert "TMPDIR" in text
+    assert str(spool.spool) not in text
+    for run in (spool, remaining):
+        for problem in (f"cannot write {remaining.path}: No space left on device", "eth0 is down", None):
             assert run.explain_problem(problem) == problem
     spool.remove_spool()

@@ -33,7 +33,7 @@ def content(found: PacketBatch | None, path: Path) -> list[bytes]:
     return frames_in(path)
 
 
-def test_what_another_tap_may_still_come_before_is_kept(tmp_path: Path) -> None:
+def test_what_another_tap_may_still_come_before_is_retained(tmp_path: Path) -> None:
     merging = BatchMerger(2)
     merging.add(0, taken(0, [T0 + 1, T0 + 5]))
     assert merging.take_due(T0 + 6) is None

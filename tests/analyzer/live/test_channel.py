@@ -46,8 +46,8 @@ def test_what_others_say_is_nobodys_line(text: str) -> None:
     assert channel.decode_message(text) is None
 
 
-def test_what_is_asked_comes_over() -> None:
-    asked = CaptureRequest(
+def test_what_is_requested_comes_over() -> None:
+    requested = CaptureRequest(
         ("lo", "any"),
         "tcp port 1",
         96,
@@ -57,7 +57,7 @@ def test_what_is_asked_comes_over() -> None:
         9,
         "x",
     )
-    assert CaptureRequest.from_json(asked.to_json()) == asked
+    assert CaptureRequest.from_json(requested.to_json()) == requested
     assert not CaptureBounds()
     assert CaptureBounds(seconds=0.1)
 
@@ -68,26 +68,26 @@ PATH = "x" * 3000
 def test_who_does_not_read_hears_all_but_counts() -> None:
     source, out = os.pipe()
     writer = ChannelWriter(out)
-    said: list[ChannelMessage] = [FileBegunMessage(f"{number}{PATH}") for number in range(100)]
+    text: list[ChannelMessage] = [FileBegunMessage(f"{number}{PATH}") for number in range(100)]
     with within(60.0):
-        for line in said:
+        for line in text:
             writer(line)
             writer(CountMessage(1, 2, 3))
     assert writer.waiting
-    heard = b""
+    received = b""
     while writer.waiting:
-        heard += os.read(source, 1 << 16)
+        received += os.read(source, 1 << 16)
         writer.flush()
     os.close(out)
     while data := os.read(source, 1 << 16):
-        heard += data
+        received += data
     os.close(source)
-    found = [decode_message(line.decode()) for line in heard.splitlines()]
-    assert [line for line in found if not isinstance(line, CountMessage)] == said
+    found = [decode_message(line.decode()) for line in received.splitlines()]
+    assert [line for line in found if not isinstance(line, CountMessage)] == text
     assert len(found) < 200
 
 
-def test_who_has_gone_is_no_error() -> None:
+def test_a_reader_that_left_is_no_error() -> None:
     source, out = os.pipe()
     os.close(source)
     writer = ChannelWriter(out)

@@ -25,7 +25,7 @@ from tests.needs import LIBPCAP
 @pytest.mark.parametrize("link", [ETHERNET, RAW, COOKED])
 @pytest.mark.parametrize("snaplen", [0, 96])
 @LIBPCAP
-def test_it_keeps_as_much_as_is_asked(expression: str, link: int, snaplen: int) -> None:
+def test_it_keeps_as_much_as_is_requested(expression: str, link: int, snaplen: int) -> None:
     found = make_program(expression, link, snaplen)
     assert {each.operand for each in found if each.code == RETURN} == {0, snaplen or LONGEST}
     assert len(encode_program(found)) == 8 * len(found)
@@ -51,7 +51,7 @@ def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
     ],
 )
 @LIBPCAP
-def test_what_is_wrong_is_said(expression: str, link: int, text: str) -> None:
+def test_what_is_wrong_is_reported(expression: str, link: int, text: str) -> None:
     with pytest.raises(CaptureError) as raised:
         make_program(expression, link, 0)
     assert str(raised.value).startswith(text)

@@ -172,7 +172,7 @@ def taken(tap: DumpcapTap) -> int:
     return packets
 
 
-def test_it_begins_and_ends_as_told(program: str) -> None:
+def test_it_begins_and_ends_on_command(program: str) -> None:
     with closing(DumpcapTap(2, "lo", "udp", 96, 3 << 20, False, program)) as tap:
         arguments = (Path(program).parent / "arguments").read_text().split()
         assert arguments == ["-q", "-n", "-i", "lo", "-B", "3", "-f", "udp", "-s", "96", "-p", "-w", "-"]

@@ -138,7 +138,7 @@ def test_each_by_itself(user: str, may: str) -> None:
 
 
 @privileged
-def test_what_is_down_or_gone_cannot_be_captured_on() -> None:
+def test_what_is_down_or_removed_cannot_be_captured_on() -> None:
     assert check_permission(DOWN, dumpcap=True) == CapturePermission("no", "it is down")
     assert check_permission(NetworkInterface("gone0", 1, True, False, ()), dumpcap=True) == CapturePermission(
         "no", "No such device"

@@ -60,12 +60,12 @@ def test_the_way_that_is_taken(
     commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     be(monkeypatch, uid, may=may, dumpcap=dumpcap)
-    asked = CaptureRequest(("lo",), user="root" if uid == 0 else "")
-    way = start_capture_process(asked, via)
+    requested = CaptureRequest(("lo",), user="root" if uid == 0 else "")
+    way = start_capture_process(requested, via)
     command = commands[0][0]
     assert command[0] == first
     assert command[-1].endswith(last)
-    assert CaptureRequest.from_json(next(each for each in command if each.startswith("{"))) == asked
+    assert CaptureRequest.from_json(next(each for each in command if each.startswith("{"))) == requested
     assert bool(way.notes) == (via == "auto" and last == "dumpcap")
     assert not way.asks
 
@@ -123,19 +123,19 @@ def test_the_sentence_names_the_group_that_dumpcap_has(tmp_path: Path, monkeypat
     assert "setcap" in launcher.explain_denial()
 
 
-@pytest.mark.parametrize(("user", "kept"), [("", True), ("nobody", False)])
+@pytest.mark.parametrize(("user", "remaining"), [("", True), ("nobody", False)])
 def test_whom_the_user_names_goes_before_who_called_sudo(
-    user: str, kept: bool, commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    user: str, remaining: bool, commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be(monkeypatch, 0, may=True)
     monkeypatch.setenv("SUDO_UID", "54321")
     monkeypatch.setenv("SUDO_GID", "54321")
-    assert start_capture_process(CaptureRequest(user=user)).becoming.uid == (54321 if kept else NOBODY)
-    assert ("SUDO_UID" in commands[0][1]["environment"]) == kept
+    assert start_capture_process(CaptureRequest(user=user)).becoming.uid == (54321 if remaining else NOBODY)
+    assert ("SUDO_UID" in commands[0][1]["environment"]) == remaining
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_sudo_is_asked_so_that_nothing_depends_on_the_environment(
+def test_sudo_is_called_so_that_nothing_depends_on_the_environment(
     terminal: bool, commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be(monkeypatch, ORDINARY, may=False, terminal=terminal)
@@ -148,7 +148,7 @@ def test_sudo_is_asked_so_that_nothing_depends_on_the_environment(
     assert how["apart"] != terminal  # else it has no terminal to ask on
 
 
-def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dumpcap_answers_whether_it_may_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "dumpcap"
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setattr(launcher, "QUICK", 0.2)
@@ -160,7 +160,7 @@ def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.Mon
     assert not launcher.can_use_dumpcap()
 
 
-def test_what_cannot_be_started_is_told() -> None:
+def test_what_cannot_be_started_is_reported() -> None:
     with pytest.raises(CaptureError, match="Cannot start /no/such/program: No such file"):
         launcher._popen(["/no/such/program"])
 
@@ -190,9 +190,9 @@ def test_a_user_who_may_capture_needs_no_help(place: Path) -> None:
 
 
 @privileged
-def test_a_user_who_may_not_is_told_how(place: Path) -> None:
-    (said,) = told(f"{USER} {trial('auto')}")
-    assert said["error"].startswith("nobody may not capture. Give --via sudo")
+def test_a_user_without_the_right_gets_advice(place: Path) -> None:
+    (text,) = told(f"{USER} {trial('auto')}")
+    assert text["error"].startswith("nobody may not capture. Give --via sudo")
 
 
 @privileged
@@ -209,8 +209,8 @@ def test_sudo_starts_the_capturing_process_alone(place: Path) -> None:
 @privileged
 @pytest.mark.skipif(shutil.which("sudo") is None, reason="needs sudo")
 def test_sudo_that_may_not_ask_says_so() -> None:
-    (said,) = told(f"mount -t tmpfs none /etc/sudoers.d && exec setsid {USER} {trial('sudo')}")
-    assert "sudo: a password is required" in said["error"]
+    (text,) = told(f"mount -t tmpfs none /etc/sudoers.d && exec setsid {USER} {trial('sudo')}")
+    assert "sudo: a password is required" in text["error"]
 
 
 @privileged

@@ -82,7 +82,7 @@ def test_frames_come_as_they_were_sent(ring: Ring, tmp_path: Path) -> None:
 
 @in_own_network
 @LIBPCAP
-def test_only_as_much_as_is_asked_of_those_that_are_asked(ring: Ring, tmp_path: Path) -> None:
+def test_only_the_requested_bytes_of_the_requested_packets(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("v1", "tcp", 60), ring("v1", "not tcp"), ring(None, "tcp", 60)]
     for tap in taps:
         tap.begin()
@@ -119,10 +119,10 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
     taps = [ring("lo"), ring(None), ring(None, "tcp port 9092")]
     for tap in taps:
         tap.begin()
-    beside = subprocess.Popen(command, stderr=subprocess.PIPE)
+    other = subprocess.Popen(command, stderr=subprocess.PIPE)
     try:
-        assert beside.stderr is not None
-        beside.stderr.readline()
+        assert other.stderr is not None
+        other.stderr.readline()
         for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
             with socket.socket(family, socket.SOCK_DGRAM) as out:
                 out.connect((address, 9))
@@ -139,8 +139,8 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
                         left -= len(accepted.recv(left))
         time.sleep(0.2)
     finally:
-        beside.terminate()
-        beside.communicate(timeout=PATIENCE)
+        other.terminate()
+        other.communicate(timeout=PATIENCE)
     counts = [all_of(tap, tmp_path / f"{number}") for number, tap in enumerate(taps)]
     with PacketReader([recorded]) as packets:
         list(packets.blocks())
@@ -162,11 +162,11 @@ def test_what_does_not_fit_is_counted(ring: Ring, tmp_path: Path) -> None:
     big = max(FRAMES, key=len)
     count = 5 * BLOCK // len(big) + 1
     send([big] * count)
-    kept = all_of(tap, tmp_path / "a")
+    remaining = all_of(tap, tmp_path / "a")
     received, dropped = tap.counters()
     assert dropped > 0
-    assert (received, kept) == (count, count - dropped)
-    assert frames_in(tmp_path / "a") == [big] * kept
+    assert (received, remaining) == (count, count - dropped)
+    assert frames_in(tmp_path / "a") == [big] * remaining
     tap.begin()
     assert tap.counters() == (0, 0)
     send(FRAMES[:5])
@@ -229,7 +229,7 @@ class Grudging:
     ("wanted", "most", "asked"),
     [(128, 200, [128]), (128, 40, [128, 64, 32]), (100, 5, [100, 50, 25, 12, 6, 4]), (4, 1, [4])],
 )
-def test_a_kernel_short_of_memory_is_asked_for_less(wanted: int, most: int, asked: list[int]) -> None:
+def test_a_kernel_short_of_memory_gets_smaller_requests(wanted: int, most: int, asked: list[int]) -> None:
     tap = PacketRing.__new__(PacketRing)
     kernel = Grudging(most)
     tap._socket = kernel  # type: ignore[assignment]

@@ -141,8 +141,8 @@ def test_files_are_looked_at_impersonate_sudo_caller() -> None:
         (SUDO, [[0, NOBODY, 0], [0, NOBODY, 0], [NOBODY], pwd.getpwuid(NOBODY).pw_dir, False]),
         ({}, [[0] * 3, [0] * 3, os.getgroups(), "/root", True]),
     ):
-        said = " ".join(f"{name}={value}" for name, value in {"HOME": "/root", **environment}.items())
-        (found,) = told(f"env {said} {python('-c', LOOKING)}")[0]  # type: ignore[misc]
+        text = " ".join(f"{name}={value}" for name, value in {"HOME": "/root", **environment}.items())
+        (found,) = told(f"env {text} {python('-c', LOOKING)}")[0]  # type: ignore[misc]
         assert found == [True, *expected]
 
 
@@ -161,7 +161,7 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
 
 
 @privileged
-def test_rights_that_cannot_be_given_up_are_told() -> None:
+def test_rights_that_cannot_be_given_up_are_reported() -> None:
     """As in a container without the capability to change users."""
     text = told("setpriv --bounding-set=-setuid " + python("-c", GIVING_UP.format(user="nobody")))[0]["error"]
     assert text == "Cannot drop privileges: Operation not permitted. Nothing is captured."

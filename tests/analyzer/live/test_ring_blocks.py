@@ -57,9 +57,9 @@ def written(found: np.ndarray, places: list[int], layout: RingLayout, tmp: str) 
 @pytest.mark.parametrize("link", [ETHERNET, RAW])
 def test_a_packet_is_framed_where_it_lies(link: int, snaplen: int, start: int, tmp_path: object) -> None:
     packets = [((FRAME * 30)[:size], size + 7) for size in SIZES]
-    kept = slice(snaplen or None)
+    remaining = slice(snaplen or None)
     plain = [
-        encode_packet(3, SECONDS * 10**9 + NANOSECONDS - number, data[kept], length)
+        encode_packet(3, SECONDS * 10**9 + NANOSECONDS - number, data[remaining], length)
         for number, (data, length) in enumerate(packets)
     ]
     assert written(*ring(packets, start), RingLayout(3, link, snaplen), f"{tmp_path}/a") == b"".join(plain)

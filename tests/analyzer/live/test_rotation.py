@@ -62,8 +62,10 @@ class Written:
             self.fed += count
 
     def files(self) -> list[Path]:
-        gone = {line.path for line in self.said if isinstance(line, FileRemovedMessage)}
-        return [Path(line.path) for line in self.said if isinstance(line, FileBegunMessage) and line.path not in gone]
+        removed = {line.path for line in self.said if isinstance(line, FileRemovedMessage)}
+        return [
+            Path(line.path) for line in self.said if isinstance(line, FileBegunMessage) and line.path not in removed
+        ]
 
     def counts(self) -> list[int]:
         return [len(frames_in(path)) for path in self.files()]
@@ -100,9 +102,9 @@ def test_bounds(
     found.rotation.finish()
     assert found.counts() == counts
     assert found.rotation.over == bool(until)
-    kept = [each for path in found.files() for each in frames_in(path)]
+    remaining = [each for path in found.files() for each in frames_in(path)]
     last = found.rotation.packets
-    assert kept == [frame(number) for number in range(last - sum(counts), last)]
+    assert remaining == [frame(number) for number in range(last - sum(counts), last)]
     assert sorted(found.files()) == sorted(tmp_path.iterdir())
     if not any(isinstance(line, FileRemovedMessage) for line in found.said):
         assert found.rotation.size == sum(path.stat().st_size for path in found.files())

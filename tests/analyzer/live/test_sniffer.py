@@ -55,7 +55,7 @@ def captured(path: Path) -> int:
 
 @privileged
 @in_own_network
-def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
+def test_it_starts_and_stops_at_every_command(tmp_path: Path) -> None:
     """Nonsense between is passed over, so are signals of the terminal, and what comes while it is stopped."""
     with Child(asked("v1")) as child:
         assert child.hear(ReadyMessage).interfaces == ("v1",)
@@ -80,7 +80,7 @@ def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, None], ids=["terminated", "left alone"])
 @privileged
 @in_own_network
-def test_what_the_ring_held_at_the_end_is_kept(number: int | None, tmp_path: Path) -> None:
+def test_what_the_ring_stored_at_the_end_is_retained(number: int | None, tmp_path: Path) -> None:
     """The last frames were sent in the moment before, and some were sent all the time."""
     with Child(asked("v1")) as child:
         child.begin(tmp_path / "a")
@@ -207,11 +207,11 @@ def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
         child.begin(tmp_path / "live")
         send(MANY[:450])
         assert child.stop().packets == 450
-    gone = [Path(line.path) for line in child.heard if isinstance(line, FileRemovedMessage)]
-    kept = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)][3:]
-    assert len(gone) == 3
-    assert sorted(tmp_path.iterdir()) == kept
-    assert [frame for path in kept for frame in frames_in(path)] == MANY[300:450]
+    removed = [Path(line.path) for line in child.heard if isinstance(line, FileRemovedMessage)]
+    remaining = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)][3:]
+    assert len(removed) == 3
+    assert sorted(tmp_path.iterdir()) == remaining
+    assert [frame for path in remaining for frame in frames_in(path)] == MANY[300:450]
 
 
 @pytest.mark.parametrize(
@@ -329,6 +329,6 @@ def test_many_interfaces_share_what_all_may_have(
     monkeypatch.setattr(packet_ring, "PacketRing", Granting)
     monkeypatch.setattr(privilege, "give_up", lambda user: None)
     taps: list[Any]
-    taps, said = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
+    taps, text = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
     assert [tap.granted for tap in taps] == [given * MIB] * interfaces
-    assert tuple(said) == notes
+    assert tuple(text) == notes

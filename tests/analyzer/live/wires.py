@@ -157,12 +157,12 @@ class Child:
         while True:
             while b"\n" in self._begun:
                 line, _, self._begun = self._begun.partition(b"\n")
-                said = decode_message(line.decode())
-                assert said is not None, line
-                self.heard.append(said)
-                if isinstance(said, kind):
-                    return said
-                assert not isinstance(said, FailureMessage), said
+                text = decode_message(line.decode())
+                assert text is not None, line
+                self.heard.append(text)
+                if isinstance(text, kind):
+                    return text
+                assert not isinstance(text, FailureMessage), text
             assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], f"no {kind} came"
             data = os.read(self.process.stdout.fileno(), 1 << 16)
             assert data, f"it ended without {kind}"

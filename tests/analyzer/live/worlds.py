@@ -62,8 +62,8 @@ def python(*arguments: str) -> str:
 
 def trial(via: str, path: Path | None = None, **more: Any) -> str:
     """The line of a script that runs a trial on lo."""
-    asked = {"interfaces": ["lo"], "buffer": 4 << 20, **more.pop("asked", {})}
-    wanted = {"asked": asked, "via": via, "path": None if path is None else str(path), **more}
+    requested = {"interfaces": ["lo"], "buffer": 4 << 20, **more.pop("asked", {})}
+    wanted = {"asked": requested, "via": via, "path": None if path is None else str(path), **more}
     return python(str(TRIAL), json.dumps(wanted))
 
 

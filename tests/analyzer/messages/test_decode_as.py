@@ -66,23 +66,23 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "where", "protocol"), GOOD, ids=[text for text, *_ in GOOD])
-def test_what_can_be_said(text: str, where: DecodeAsTarget, protocol: str) -> None:
+def test_what_can_be_reported(text: str, where: DecodeAsTarget, protocol: str) -> None:
     assert decode_as.parse_rule(text) == (where, protocol)
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_is_wrong_is_said(text: str) -> None:
+def test_what_is_wrong_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         decode_as.parse_rule(text)
     assert BAD[text] in str(caught.value)
 
 
 def test_the_last_word_counts() -> None:
-    told = ((9092, "kafka"), (PortRange(9090, 9100), "pulsar"), (9092, "none"))
-    assert list(decode_as.merge_rules(told)) == [PortRange(9090, 9100), 9092]
-    ports = decode_as.collect_ports(decode_as.merge_rules(told).items())
+    reported = ((9092, "kafka"), (PortRange(9090, 9100), "pulsar"), (9092, "none"))
+    assert list(decode_as.merge_rules(reported)) == [PortRange(9090, 9100), 9092]
+    ports = decode_as.collect_ports(decode_as.merge_rules(reported).items())
     assert (ports[9092], ports[9090], ports[9100], len(ports)) == ("none", "pulsar", "pulsar", 11)
-    assert decode_as.collect_ports(reversed(told))[9092] == "kafka"
+    assert decode_as.collect_ports(reversed(reported))[9092] == "kafka"
 
 
 TALK = Talk(((CLIENT, REQUEST), (SERVER, ANSWER), (CLIENT, REQUEST), (SERVER, ANSWER)))
@@ -103,8 +103,8 @@ def test_a_word_is_obeyed_whatever_the_bytes_are(tmp_path: Path, told: Told, cut
     with Session([path], decode_as=told).load() as session:
         assert session.engine.dissector(session.engine.streams.cell("protocol", 0)) is not None
         assert {row["protocol"] for row in rows_of(session)} <= {"pulsar", "unknown"}
-        said = "stream 0, from the client: read as pulsar, as was asked for; its first bytes are those of kafka"
-        assert [finding.text for finding in session.findings if finding.code == "wrong-protocol"] == [said]
+        text = "stream 0, from the client: read as pulsar, as was asked for; its first bytes are those of kafka"
+        assert [finding.text for finding in session.findings if finding.code == "wrong-protocol"] == [text]
 
 
 def test_a_range_of_ports_is_obeyed(tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_neither_blocks_nor_files_nor_the_path_matter() -> None:
     with Session([KAFKA]).load() as session:
         stream = name_stream(session, 5)
         plain = {row["id"]: row for row in rows_of(session)}
-    told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse_rule(f"{stream}=rocketmq")])]
+    reported: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse_rule(f"{stream}=rocketmq")])]
     seen = []
-    for each in told:
+    for each in reported:
         for arguments in ({}, {"block": 1}, {"block": 97, "use_fast_path": False}):
             with Session([KAFKA], decode_as=each, **arguments).load() as session:
                 seen.append(rows_of(session))

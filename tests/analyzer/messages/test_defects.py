@@ -61,15 +61,15 @@ def test_decode_goes_on_behind_a_defect(
 ) -> None:
     monkeypatch.setattr(registry, "by_name", lambda name: Broken())
     assert run(["decode", "-p", "kafka", "--json", (MESSAGE * 3).hex()]) == 0
-    said = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
-    assert [[finding["code"] for finding in each["findings"]] for each in said] == [["bug", "bug"]] * 3
+    text = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert [[finding["code"] for finding in each["findings"]] for each in text] == [["bug", "bug"]] * 3
 
 
 def test_a_label_that_fails_costs_its_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     node = Field(FieldSpec("size", "int32", lambda value: value.no_such_thing), 7, 0, 4)
-    said = "bug: its label failed with AttributeError"
-    assert strip_styles(format_node(node, Limits(), hidden=False)) == f"size: {said}"
-    assert (make_node_object(node)["value"], make_node_object(node)["text"]) == (7, said)
+    text = "bug: its label failed with AttributeError"
+    assert strip_styles(format_node(node, Limits(), hidden=False)) == f"size: {text}"
+    assert (make_node_object(node)["value"], make_node_object(node)["text"]) == (7, text)
     monkeypatch.setenv(defects.DEBUG, "1")
     with pytest.raises(AttributeError):
         make_node_object(node)

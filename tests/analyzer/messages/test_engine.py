@@ -137,6 +137,7 @@ def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str, use_fast_
     assert by_id(rows(path, STABLE, use_fast_path=use_fast_path)) == by_id(rows(golden(name), STABLE))
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", REORDERED)
 @pytest.mark.parametrize("name", SMALL)
@@ -165,7 +166,7 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
 # ---- blocks, files, paths
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("name", [*SMALL[:3], "k4_java_txn"])
@@ -195,7 +196,7 @@ BRIEF += ["../zookeeper/en395_quorum_sasl"]
 BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reordered, overlapping", "late, in parts")}
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
 def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None:
     """Pulsar's fast path is tested with its dissector."""
@@ -214,7 +215,7 @@ def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name:
         assert rows(path, block=block) == plain
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("block", [1, 5, 64])
 @pytest.mark.parametrize("effect", [*EFFECTS, "late, in parts"])
 def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, block: int) -> None:
@@ -247,6 +248,7 @@ def split_in_files(folder: Path, frames: Sequence[Frame], cuts: Sequence[int]) -
     return [write(folder / f"{index}.pcap", frames[first:last]) for index, (first, last) in enumerate(pairwise(edges))]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_files_do_not_matter(tmp_path: Path, reverse: bool, use_fast_path: bool) -> None:
@@ -275,6 +277,7 @@ def test_state_travels(name: str, use_fast_path: bool) -> None:
 # ---- lost segments
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("name", ["k4_sweep_rest", "k4_boot1", "k4_go_segment"])
 def test_one_segment_is_lost(tmp_path: Path, name: str, use_fast_path: bool) -> None:

@@ -67,11 +67,11 @@ def hold_equal(own: Said, whole: Said, first: int) -> int:
 def limited() -> Iterator[tuple[Replayed, list[int]]]:
     """What is replayed so often that most of it has left, and what was held behind each block."""
     with Replayed(MIXED, 36, 2000) as session:
-        held = []
+        stored = []
         for _ in session.grow():
             session.eviction.evict(session.eviction.find_due_row(LIMIT))
-            held.append(session.eviction.memory_bytes)
-        yield session, held
+            stored.append(session.eviction.memory_bytes)
+        yield session, stored
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +92,8 @@ def test_what_is_there_is_what_would_be_there_without_a_limit(
 
 
 def test_memory_stays_below_the_limit(limited: tuple[Replayed, list[int]]) -> None:
-    session, held = limited
-    assert max(held) < LIMIT
+    session, stored = limited
+    assert max(stored) < LIMIT
     engine = session.engine
     rows = len(session.rows) - session.rows.first
     assert len(engine.pieces) - engine.pieces.first < 2 * rows
@@ -111,7 +111,7 @@ def test_rows_that_have_left_cannot_be_read(limited: tuple[Replayed, list[int]])
             read(session, session.rows.first - 1)
 
 
-def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: tuple[Replayed, list[int]]) -> None:
+def test_questions_about_all_rows_are_answered_by_those_in_memory(limited: tuple[Replayed, list[int]]) -> None:
     session, _ = limited
     first, count = session.rows.first, len(session.rows)
     assert sum(each.messages for each in count_messages(session).protocols) == count - first
@@ -271,8 +271,8 @@ def test_what_is_unfinished_is_forgotten_when_all_of_its_time_has_left(
         for _ in session.grow():
             session.eviction.evict(len(session.rows) - 1)
         assert len(session.rows) == whole - 1
-        (said,) = [found.text for found in session.findings if found.code == "left-unfinished"]
-        assert said.startswith("1 connections were forgotten with something unfinished")
+        (text,) = [found.text for found in session.findings if found.code == "left-unfinished"]
+        assert text.startswith("1 connections were forgotten with something unfinished")
 
 
 def test_bytes_that_nobody_reads_are_shortened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,20 +307,20 @@ def test_findings_that_left_are_counted(tmp_path: Path) -> None:
         if index != 9
     ]
     with Session([write(tmp_path / "a.pcap", packets)]).load() as session:
-        remarks: StreamFindings = session.engine.stream_findings
-        every = remarks.findings
+        findings: StreamFindings = session.engine.stream_findings
+        every = findings.findings
         gaps = [each for each in every if each.code == "gap"]
         assert len(gaps) == 40
-        held = sum(remarks.stream_counts.values())
-        remarks.evict(len(packets) // 2)
-        left = [each.text for each in remarks.findings if each.code == "gap"]
+        stored = sum(findings.stream_counts.values())
+        findings.evict(len(packets) // 2)
+        left = [each.text for each in findings.findings if each.code == "gap"]
         assert 1 < len(left) < len(gaps)
         assert left[:-1] == [each.text for each in gaps[-len(left) + 1 :]]
         assert left[-1] == f"{len(gaps) - len(left) + 1} more of this kind are not listed"
-        assert sum(remarks.stream_counts.values()) < held
-        remarks.evict(len(packets) + 1)
-        assert f"{len(gaps)} more of this kind are not listed" in [each.text for each in remarks.findings]
-        assert not remarks.stream_counts
+        assert sum(findings.stream_counts.values()) < stored
+        findings.evict(len(packets) + 1)
+        assert f"{len(gaps)} more of this kind are not listed" in [each.text for each in findings.findings]
+        assert not findings.stream_counts
 
 
 # ---- for hours

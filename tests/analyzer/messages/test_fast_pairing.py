@@ -101,8 +101,8 @@ def zookeeper(random: Random) -> Writes:
     keys, loss = random.choice(((0, 0), (0, 0.1), (4, 0), (4, 0.2), (30, 0.02)))
     connect = framed(bytes(24) + (16).to_bytes(4) + bytes(17))
     accepted = framed(bytes(8) + (7).to_bytes(8) + (16).to_bytes(4) + bytes(17))
-    said = asked_and_answered(random, ask, answer, keys, loss)
-    return [(CLIENT, connect), (SERVER, accepted), *said]
+    text = asked_and_answered(random, ask, answer, keys, loss)
+    return [(CLIENT, connect), (SERVER, accepted), *text]
 
 
 # ---- Kafka: answers come in order

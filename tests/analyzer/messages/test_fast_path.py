@@ -67,12 +67,12 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
     monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
     random = Random(seed)
     longest = random.choice((0, 20, 300))
-    asked = [request(number, random.randint(0, longest)) for number in range(COUNT)]
+    requested = [request(number, random.randint(0, longest)) for number in range(COUNT)]
     answered = [response(number, random.randint(0, longest)) for number in range(COUNT)]
     if seed % 5 == 4:
-        asked[COUNT // 2] = b"\xff" * 40
-    flows = {CLIENT: b"".join(asked), SERVER: b"".join(answered)}
-    cuts = {CLIENT: mixed(random, asked), SERVER: mixed(random, answered)}
+        requested[COUNT // 2] = b"\xff" * 40
+    flows = {CLIENT: b"".join(requested), SERVER: b"".join(answered)}
+    cuts = {CLIENT: mixed(random, requested), SERVER: mixed(random, answered)}
     talk = Talk(((CLIENT, request(COUNT, 4)), (SERVER, response(COUNT, 12)), *flows.items()))
 
     def cut(data: bytes) -> Iterable[bytes]:
@@ -86,19 +86,19 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("kept", [0, 1, 3, 4, 7, 8, 11, 14, 20, 40, 90, 250])
+@pytest.mark.parametrize("remaining", [0, 1, 3, 4, 7, 8, 11, 14, 20, 40, 90, 250])
 @pytest.mark.parametrize("seed", range(2))
-def test_snapped_packets(tmp_path: Path, seed: int, kept: int) -> None:
+def test_snapped_packets(tmp_path: Path, seed: int, remaining: int) -> None:
     """Whether a packet begins with a message or not, and wherever it is cut."""
     random = Random(seed)
-    asked = [request(number, random.randint(0, 300)) for number in range(COUNT)]
+    requested = [request(number, random.randint(0, 300)) for number in range(COUNT)]
     answered = [response(number, random.randint(0, 300)) for number in range(COUNT)]
-    cuts = {CLIENT: mixed(random, asked), SERVER: mixed(random, answered)} if seed else {}
-    flows = {CLIENT: b"".join(asked), SERVER: b"".join(answered)}
+    cuts = {CLIENT: mixed(random, requested), SERVER: mixed(random, answered)} if seed else {}
+    flows = {CLIENT: b"".join(requested), SERVER: b"".join(answered)}
     parts = (
         flows.items()
         if seed
-        else ((side, each) for pair in zip(asked, answered, strict=True) for side, each in enumerate(pair))
+        else ((side, each) for pair in zip(requested, answered, strict=True) for side, each in enumerate(pair))
     )
     talk = Talk(((CLIENT, request(COUNT, 4)), (SERVER, response(COUNT, 12)), *parts))
     whole = capture(
@@ -107,7 +107,7 @@ def test_snapped_packets(tmp_path: Path, seed: int, kept: int) -> None:
         talk,
     )
     path = tmp_path / "a.pcap"
-    path.write_bytes(snap(whole.read_bytes(), HEADERS + kept))
+    path.write_bytes(snap(whole.read_bytes(), HEADERS + remaining))
     plain = told(path, use_fast_path=False)
     assert len(plain[0]) > 2
     for block in (3, 50, 1000):
@@ -116,7 +116,7 @@ def test_snapped_packets(tmp_path: Path, seed: int, kept: int) -> None:
 
 def test_snapped_packets_stay_on_the_fast_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exchanges = ((request(number, number), response(number, 2 * number)) for number in range(COUNT))
-    talk = Talk(tuple(part for asked, said in exchanges for part in ((CLIENT, asked), (SERVER, said))))
+    talk = Talk(tuple(part for requested, text in exchanges for part in ((CLIENT, requested), (SERVER, text))))
     whole = capture(tmp_path / "whole.pcap", segments(talk), talk)
     path = tmp_path / "a.pcap"
     path.write_bytes(snap(whole.read_bytes(), HEADERS + 30))
@@ -195,7 +195,7 @@ def test_captures_of_one_direction(
 ) -> None:
     random = Random(7)
     exchanges = ((request(number, random.randint(0, 90)), response(number, 20)) for number in range(3 * COUNT))
-    talk = Talk(tuple(part for asked, said in exchanges for part in ((CLIENT, asked), (SERVER, said))))
+    talk = Talk(tuple(part for requested, text in exchanges for part in ((CLIENT, requested), (SERVER, text))))
     every = segments(talk)
     if beginning == "middle":
         every = every[40:]

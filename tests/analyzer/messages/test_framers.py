@@ -83,8 +83,8 @@ def test_messages_end_where_the_framer_says(
         frames += framer.feed(piece, dissector, memory)
         framer = pickle.loads(pickle.dumps(framer))
     frames += framer.flush(dissector, memory)
-    said = [f"{each.offset}-{each.offset + each.length}{' raw' * each.raw}{' cut' * each.cut}" for each in frames]
-    assert " ".join(said) == expected
+    text = [f"{each.offset}-{each.offset + each.length}{' raw' * each.raw}{' cut' * each.cut}" for each in frames]
+    assert " ".join(text) == expected
 
 
 def test_framing_takes_over_for_good() -> None:

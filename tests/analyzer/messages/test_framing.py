@@ -161,5 +161,5 @@ def test_frames_tile_what_is_not_lost(noise: bytes, cuts: set[int], gap: tuple[i
     covered = [offset for frame in frames for offset in range(frame.offset, frame.offset + frame.length)]
     assert covered == sorted(set(covered))
     assert all(frame.length > 0 for frame in frames)
-    kept = {offset for offset in range(len(data)) if not any(a <= offset < b for a, b in lost)}
-    assert kept <= set(covered)
+    remaining = {offset for offset in range(len(data)) if not any(a <= offset < b for a, b in lost)}
+    assert remaining <= set(covered)

@@ -53,11 +53,11 @@ def gaps(session: Session) -> list[str]:
 def without_rest(*behind: Segment) -> list[Segment]:
     """Two exchanges: the capture has lost the end of the second request, which its answer acknowledges."""
     first, second = request(1), request(2, bytes(24))
-    asked, answered = len(first) + len(second), len(answer(1))
+    requested, answered = len(first) + len(second), len(answer(1))
     return [
         *opening(),
         *data_segments([(CLIENT, first), (SERVER, answer(1)), (CLIENT, second[:30])]),
-        Segment(SERVER, answered, answer(2), acked=asked),
+        Segment(SERVER, answered, answer(2), acked=requested),
         *behind,
     ]
 

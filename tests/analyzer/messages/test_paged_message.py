@@ -81,14 +81,14 @@ def test_a_snapshot_is_one_row_that_is_never_read_whole(
 def test_a_message_that_lost_bytes_ends_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "whole.pcap", one_snapshot(3 << 20, LOOPBACK))
     data = (tmp_path / "whole.pcap").read_bytes()
-    at, kept, longest = 24, [data[:24]], 0
+    at, remaining, longest = 24, [data[:24]], 0
     while at < len(data):
         size = 16 + int.from_bytes(data[at + 8 : at + 12], "little")
         longest += size > LOOPBACK
         if size <= LOOPBACK or longest != 30:
-            kept.append(data[at : at + size])
+            remaining.append(data[at : at + size])
         at += size
-    (tmp_path / "lost.pcap").write_bytes(b"".join(kept))
+    (tmp_path / "lost.pcap").write_bytes(b"".join(remaining))
     with Session([tmp_path / "lost.pcap"]).load() as session:
         row = int(session.rows.column("length").argmax())
         monkeypatch.setattr(reading, "LONG", 1 << 30)

@@ -91,15 +91,15 @@ def test_who_speaks_it_on_the_port_of_another_is_believed(
     talk: Talk, port: int, shown: tuple[int, ...], messages: int, tmp_path: Path
 ) -> None:
     writes = tuple(each for each in talk.writes[:messages] if each[0] in shown)
-    spoken = on_port(replace(talk, writes=writes), port)
-    with Session([capture(tmp_path / "a.pcap", segments(spoken), spoken)]).load() as session:
+    protocol = on_port(replace(talk, writes=writes), port)
+    with Session([capture(tmp_path / "a.pcap", segments(protocol), protocol)]).load() as session:
         assert [row["operation"] is not None for row in rows_of(session)] == [True] * len(writes)
         assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
         assert [finding.code for finding in session.findings if finding.code == "wrong-protocol"] == ["wrong-protocol"]
 
 
 @pytest.mark.parametrize("port", [9092, 50_123])
-def test_on_its_own_port_or_one_of_nobody_nothing_is_said(talk: Talk, port: int, tmp_path: Path) -> None:
+def test_on_its_own_port_or_one_of_nobody_nothing_is_reported(talk: Talk, port: int, tmp_path: Path) -> None:
     path = capture(tmp_path / "a.pcap", segments(talk), on_port(talk, port))
     with Session([path]).load() as session:
         assert {row["protocol"] for row in rows_of(session)} == {"kafka"}
@@ -132,7 +132,7 @@ def test_what_is_foreign_is_named_and_wrong_on_a_port_of_ours(
         assert session.findings == []
 
 
-def test_what_is_foreign_in_a_connection_of_ours_is_told_once(talk: Talk, tmp_path: Path) -> None:
+def test_what_is_foreign_in_a_connection_of_ours_is_reported_once(talk: Talk, tmp_path: Path) -> None:
     alert = bytes.fromhex("15030300020228")
     writes = (talk.writes[0], (SERVER, alert))
     path = capture(tmp_path / "a.pcap", segments(replace(talk, writes=writes)), on_port(talk, 50_123))

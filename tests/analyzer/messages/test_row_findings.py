@@ -123,10 +123,10 @@ def test_who_goes_while_a_server_holds_its_request(
     code: int, closer: int | None, said: list[str], tmp_path: Path
 ) -> None:
     """Consumers of RocketMQ pull until they are stopped, so that a pull is always waiting."""
-    asked = command(code)
-    talk = Talk(((CLIENT, asked),), (("10.0.0.1", 40_000), ("10.0.0.2", 10_911)))
-    end = [] if closer is None else [Segment(closer, len(asked) if closer == CLIENT else 0, flags=FIN | ACK)]
-    path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, asked), *end], talk)
+    requested = command(code)
+    talk = Talk(((CLIENT, requested),), (("10.0.0.1", 40_000), ("10.0.0.2", 10_911)))
+    end = [] if closer is None else [Segment(closer, len(requested) if closer == CLIENT else 0, flags=FIN | ACK)]
+    path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, requested), *end], talk)
     with Session([path]).load() as session:
         assert [finding.code for finding in list_row_findings(session, 0)] == said
         (total,) = count_messages(session).protocols

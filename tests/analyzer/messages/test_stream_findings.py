@@ -16,8 +16,8 @@ from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
 def said(path: Path) -> list[tuple[str, str, str]]:
     """Stream, code and text of each, as tables have them."""
     with Session([path]) as session:
-        kept = session.load().engine.stream_findings
-        streams, findings = kept.describe(np.arange(len(kept)))
+        remaining = session.load().engine.stream_findings
+        streams, findings = remaining.describe(np.arange(len(remaining)))
         ids = [name_stream(session, stream) for stream in streams.tolist()]
     return sorted((name, each.code, each.text) for name, each in zip(ids, findings, strict=True))
 

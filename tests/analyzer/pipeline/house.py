@@ -69,8 +69,8 @@ def rows_by_table(found: Iterable[TableBatch]) -> Rows:
 def in_order(table: str, rows: pa.Table) -> list[dict[str, Any]]:
     """The number by which people know a message is that of one reading, so it is left out."""
     if table not in KEY:
-        kept = rows.drop_columns(["number"]) if table == "findings" else rows
-        return sorted(kept.to_pylist(), key=lambda row: json.dumps(row, default=str))
+        remaining = rows.drop_columns(["number"]) if table == "findings" else rows
+        return sorted(remaining.to_pylist(), key=lambda row: json.dumps(row, default=str))
     found = {(row["capture"], row[KEY[table]]): row for row in rows.to_pylist()}
     assert len(found) == rows.num_rows
     return [row for _, row in sorted(found.items())]

@@ -52,19 +52,20 @@ def fast(session: Session, rows: Ints, learned: DecoderMemory | None = None) -> 
     bodies = BodyReader(reader, learned)
     found: dict[int, dict[str, object]] = {}
     for part in RowPortions(session, rows, learned.grows):
-        told = bodies.read_bodies(part)
+        reported = bodies.read_bodies(part)
         columns = {
-            key: build_array(reader.read_column(key, told.rows)).to_pylist() for key in message_tables.MESSAGE_COLUMNS
+            key: build_array(reader.read_column(key, reported.rows)).to_pylist()
+            for key in message_tables.MESSAGE_COLUMNS
         }
         columns["correlation"] = [None if each is None else str(each) for each in columns["correlation"]]
-        columns |= {slot: texts.to_pylist() for slot, texts in told.texts.items()}
-        errors, findings = told.errors.values, told.findings.values
-        for place, row in enumerate(told.rows.tolist()):
-            error = errors[told.numbers["error"][place]]
-            said = findings[told.numbers["findings"][place]]
+        columns |= {slot: texts.to_pylist() for slot, texts in reported.texts.items()}
+        errors, findings = reported.errors.values, reported.findings.values
+        for place, row in enumerate(reported.rows.tolist()):
+            error = errors[reported.numbers["error"][place]]
+            text = findings[reported.numbers["findings"][place]]
             found[row] = {key: values[place] for key, values in columns.items()}
             found[row]["error"] = None if error is None else {"code": error[0], "name": error[1]}
-            found[row]["findings"] = [dict(zip(("severity", "code", "text"), each, strict=True)) for each in said]
+            found[row]["findings"] = [dict(zip(("severity", "code", "text"), each, strict=True)) for each in text]
     return [found[row] for row in rows.tolist()]
 
 
@@ -77,18 +78,18 @@ def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
         assert len({row["operation"] for row in expected}) > 2
 
 
-def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_capture_has_bound_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     template = TemplateDecoder._make_template
     monkeypatch.setattr(TemplateDecoder, "_make_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
-    learned, met = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()), []
+    learned, seen = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()), []
     for path in (*CAPTURES[:3], *CAPTURES[:3]):
         with Session([ROOT / path]) as session:
             rows = np.arange(len(session.load().rows))
             before = len(made)
             assert fast(session, rows, learned) == plain(session, rows)
-            met.append(len(made) - before)
-    assert (met[0] > 0, met[2] > 0, met[3], met[5]) == (True, True, 0, 0)
+            seen.append(len(made) - before)
+    assert (seen[0] > 0, seen[2] > 0, seen[3], seen[5]) == (True, True, 0, 0)
 
 
 @pytest.mark.parametrize("effect", ["lost", "snapped", "late"])
@@ -127,7 +128,7 @@ def by_chance(rows: Ints, random: Random) -> Ints:
 
 
 @pytest.mark.parametrize("choose", [by_one, by_chance, lambda rows, _: rows[:0]])
-def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, "WINDOW", 300)
     monkeypatch.setattr(portions, "OUTPUT_BYTES", 20_000)
     with Session([ROOT / "captures" / "mixed.pcapng"]) as session:
@@ -135,11 +136,11 @@ def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], mon
         length = session.rows.column("length")
         for rows in (every, choose(every, Random(1))):
             given = RowPortions(session, rows, {})
-            for told in (False, True):
+            for reported in (False, True):
                 parts = []
                 for part in given:
                     given.record_sizes(part, 30 * length[part])
                     parts.append(part)
                 assert sorted(np.concatenate([*parts, rows[:0]]).tolist()) == rows.tolist()
                 made = [int((30 * length[part] + portions.ROW_BYTES).sum()) for part in parts if len(part) > 1]
-                assert not told or max(made, default=0) <= 20_000
+                assert not reported or max(made, default=0) <= 20_000

@@ -44,8 +44,8 @@ def texts(found: Sequence[TableBatch]) -> Texts:
     """The rows of each table as texts, in order; the number that people know a row by is that of one reading."""
     rows: dict[str, list[str]] = {table: [] for table in TABLES}
     for table, batch in finish.finish_tables((each for each in found if each.table != NOTES), TABLES):
-        kept = batch.drop_columns(["number"]) if table == "findings" else batch
-        rows[table] += [json.dumps(row, default=str, sort_keys=True) for row in kept.to_pylist()]
+        remaining = batch.drop_columns(["number"]) if table == "findings" else batch
+        rows[table] += [json.dumps(row, default=str, sort_keys=True) for row in remaining.to_pylist()]
     return {table: sorted(each) for table, each in rows.items()}
 
 
@@ -232,11 +232,11 @@ def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.Monk
     folder = tmp_path / "capture"
     folder.mkdir()
     run = Run(tmp_path / "state", Random(1))
-    asked = [(CLIENT, message(number)) for number in range(5)]
-    packets = frames([*opening(), *data_segments(asked)])
+    requested = [(CLIENT, message(number)) for number in range(5)]
+    packets = frames([*opening(), *data_segments(requested)])
     (left,) = run.batch([write(folder / "1.pcap", packets)]).to_pylist()
     assert left["waiting"] == 2
-    answers = [(CLIENT, b"".join(data for _, data in asked)), *((SERVER, answer(number)) for number in range(5))]
+    answers = [(CLIENT, b"".join(data for _, data in requested)), *((SERVER, answer(number)) for number in range(5))]
     run.batch([write(folder / "2.pcap", frames(data_segments(answers)[1:], begin=T0 + NS))])
     run.batch([], close=True)
     rows = [row for table, batch in run.found if table == "messages" for row in batch.to_pylist()]
@@ -275,10 +275,12 @@ def test_tls_sessions_go_on_and_no_secret_is_in_their_states(tmp_path: Path, eff
         packets += frames(EFFECTS[effect](encrypted, random), encrypted, T0 + number * NS)
     packets.sort(key=lambda frame: frame.time)
     keys = write_key_log(tmp_path / "keys", scripts)
-    kept = []
+    remaining = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state_file.pa, "compress", lambda data, **how: kept.append(bytes(data)) or COMPRESS(data, **how))
+        patch.setattr(
+            state_file.pa, "compress", lambda data, **how: remaining.append(bytes(data)) or COMPRESS(data, **how)
+        )
         in_batches(tmp_path, packets, random, options=Options(key_logs=(str(keys),)))
-    assert any(b"TlsSession" in data for data in kept)
+    assert any(b"TlsSession" in data for data in remaining)
     secrets = {bytes.fromhex(line.split()[-1]) for line in keys.read_text().splitlines()}
-    assert not any(secret in data for secret in secrets for data in kept)
+    assert not any(secret in data for secret in secrets for data in remaining)

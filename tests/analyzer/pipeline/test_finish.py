@@ -87,9 +87,9 @@ def test_it_does_not_matter_who_has_read_what(path: Path, parts: int, tmp_path: 
     for table, mine in one.items():
         assert mine == other[table], table
     known = {row["id"]: row["name"] for row in one["names"]}
-    told = {topic for row in one["messages"] for topic in row["topics"]}
-    assert set(known.values()) & told
-    assert not set(known) & told
+    reported = {topic for row in one["messages"] for topic in row["topics"]}
+    assert set(known.values()) & reported
+    assert not set(known) & reported
 
 
 def batch(capture: list[str], topics: list[Any], *, listed: bool = True) -> pa.RecordBatch:
@@ -118,8 +118,8 @@ def test_what_has_no_ids_stays(table: str) -> None:
 
 
 def names(*told: tuple[str, str, int]) -> pa.RecordBatch:
-    ids, said, times = zip(*told, strict=True)
-    columns = {"capture": "c", "kind": "topic", "protocol": "kafka", "id": list(ids), "name": list(said)}
+    ids, text, times = zip(*told, strict=True)
+    columns = {"capture": "c", "kind": "topic", "protocol": "kafka", "id": list(ids), "name": list(text)}
     days = np.zeros(len(told), np.int32)
     return build_batch("names", {**columns, "time_ns": np.array(times), "date": days}, Options())
 

@@ -102,17 +102,17 @@ def test_packets_come_in_order(tmp_path: Path, seed: int, monkeypatch: pytest.Mo
     left = sorted({*random.sample(names, random.randint(0, len(names))), *lonely}) if random.random() < 0.8 else []
     queue = PointerQueue(cut(pa.concat_tables([found, states(left)]), random, random.choice((1, 4, 1000))))
     packets: list[Packet] = []
-    met: dict[bytes, int] = {}
+    seen: dict[bytes, int] = {}
     while (ahead := queue.peek()) is not None:
         assert len(ahead)
         taken = plain(queue.take_packets(random.randint(1, len(ahead))))
         for name in dict.fromkeys(name for name, *_ in taken):
             if (state := queue.pop_state(name)) is not None:
                 assert name not in {earlier for earlier, *_ in packets}
-                met[name] = state.uses
+                seen[name] = state.uses
         packets += taken
     assert packets == right
-    assert (met, {name: state.uses for name, state in queue.idle}) == (
+    assert (seen, {name: state.uses for name, state in queue.idle}) == (
         {name: uses for uses, name in enumerate(left) if name in names},
         {name: uses for uses, name in enumerate(left) if name not in names},
     )

@@ -81,8 +81,8 @@ def test_the_script_passes_on_all_else_and_keeps_noise_in_the_log(tmp_path: Path
     home = create_shadow_home(
         tmp_path / "ho me", str(fake(tmp_path / "it's", "17") / "bin" / "java"), tmp_path / "l o g"
     )
-    told = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*", "--add-modules=other"]
-    done = subprocess.run([home / "bin" / "java", *told], capture_output=True, text=True, check=True)
+    reported = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*", "--add-modules=other"]
+    done = subprocess.run([home / "bin" / "java", *reported], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == ["-cp", "a b", "", "*", "--add-modules=other", ""]
     assert (done.stderr, (tmp_path / "l o g").read_text()) == ("", "noise\n")
     assert os.listdir(home) == ["bin"]

@@ -28,7 +28,7 @@ def fake(folder: Path, rest: str) -> str:
     return str(path)
 
 
-def test_java_is_told_what_was_configured_but_not_in_its_arguments(tmp_path: Path) -> None:
+def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) -> None:
     settings = {
         "spark.hadoop.fs.s3a.secret.key": "pass = w\\ord:#1\n",
         "spark.driver.memory": "700m",
@@ -41,11 +41,11 @@ def test_java_is_told_what_was_configured_but_not_in_its_arguments(tmp_path: Pat
     finally:
         gateway.close()
     assert not gateway.alive
-    told = (tmp_path / "told").read_text().splitlines()
-    assert {"-Xmx700m", "-Done=a b", "-Dtwo", "--add-opens=java.base/java.lang=ALL-UNNAMED"} <= set(told)
-    assert told[told.index("-cp") + 1].startswith("/before:")
-    assert "spark-mllib_" not in told[told.index("-cp") + 1]
-    assert not [each for each in told if "ord" in each.split(":")[-1] and "pass" in each]
+    reported = (tmp_path / "told").read_text().splitlines()
+    assert {"-Xmx700m", "-Done=a b", "-Dtwo", "--add-opens=java.base/java.lang=ALL-UNNAMED"} <= set(reported)
+    assert reported[reported.index("-cp") + 1].startswith("/before:")
+    assert "spark-mllib_" not in reported[reported.index("-cp") + 1]
+    assert not [each for each in reported if "ord" in each.split(":")[-1] and "pass" in each]
     properties = tmp_path / "spark.properties"
     assert properties.stat().st_mode & 0o777 == 0o600
     assert r"spark.hadoop.fs.s3a.secret.key=pass\ \=\ w\\ord\:\#1\n" in properties.read_text()
@@ -81,7 +81,7 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, pages: int, limit: str, expecte
     assert choose_heap() == expected
 
 
-def test_a_spark_home_without_spark_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_home_without_spark_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(module.UserError, match="has no Spark"):
         Gateway("java", tmp_path, {}, {})

@@ -113,7 +113,7 @@ def test_what_was_touched_is_not_new(tmp_path: Path, told: Ledger) -> None:
 
 
 @pytest.mark.parametrize("more", [b"x", b"x" * 10_000])
-def test_what_has_grown_and_cannot_be_read_on_is_told(tmp_path: Path, told: Ledger, more: bytes) -> None:
+def test_what_has_grown_and_cannot_be_read_on_is_reported(tmp_path: Path, told: Ledger, more: bytes) -> None:
     files = ring(tmp_path, "1", "2")
     done(told, files)
     with open(tmp_path / "1", "ab") as file:
@@ -126,7 +126,7 @@ def test_what_has_grown_and_cannot_be_read_on_is_told(tmp_path: Path, told: Ledg
     assert told.quarantined[str(tmp_path / "1")].batch == 2
 
 
-def test_what_vanished_is_told_once(tmp_path: Path, told: Ledger) -> None:
+def test_what_vanished_is_reported_once(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2", "3")
     os.utime(tmp_path / "3")
     done(told, files)
@@ -139,7 +139,7 @@ def test_what_vanished_is_told_once(tmp_path: Path, told: Ledger) -> None:
     assert list(told.quarantined) == [str(tmp_path / "3")]
 
 
-def test_what_was_read_and_is_gone_is_forgotten(tmp_path: Path, told: Ledger) -> None:
+def test_what_was_read_and_is_removed_is_forgotten(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     done(told, files)
     (tmp_path / "1").unlink()
@@ -148,7 +148,7 @@ def test_what_was_read_and_is_gone_is_forgotten(tmp_path: Path, told: Ledger) ->
     assert told.quarantined == {}
 
 
-def test_what_waits_in_other_sources_is_not_gone(tmp_path: Path, told: Ledger) -> None:
+def test_what_waits_in_other_sources_stays(tmp_path: Path, told: Ledger) -> None:
     """Then it was put in quarantine, and never read."""
     files = ring(tmp_path, "1", "2")
     os.utime(tmp_path / "2")
@@ -174,7 +174,7 @@ def test_a_folder_that_is_not_mounted_for_a_while(tmp_path: Path, told: Ledger) 
     assert planned(told, files) == ([], ["3"], {})
 
 
-def test_trouble_with_files_that_are_gone_is_forgotten_in_the_end(tmp_path: Path, told: Ledger) -> None:
+def test_trouble_with_files_that_are_removed_is_forgotten_in_the_end(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     record_batch(told, {}, {}, {}, {str(tmp_path / "0"): "it vanished", str(tmp_path / "1"): "it is damaged"}, 1)
     assert len(told.quarantined) == 2

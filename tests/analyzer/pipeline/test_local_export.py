@@ -142,9 +142,9 @@ def test_findings_with_a_row_and_without(tmp_path: Path) -> None:
     assert all((row["stream_id"] is None) is (row["code"] == "damaged-capture") for row in found)
     assert {row["protocol"] for row in found if row["id"] is None} == {"kafka"}
     assert all((row["number"] is None) is (row["id"] is None) for row in found)
-    told = {(row["id"], row["code"], row["text"]) for row in found}
+    reported = {(row["id"], row["code"], row["text"]) for row in found}
     for row in read(tmp_path / "out", "messages"):
-        assert {(row["id"], each["code"], each["text"]) for each in row["findings"]} <= told
+        assert {(row["id"], each["code"], each["text"]) for each in row["findings"]} <= reported
 
 
 RECORDS = [
@@ -173,7 +173,7 @@ def test_records_are_those_of_objects(
     assert min(row["offset"] for row in found if row["offset"] is not None) == 0
 
 
-def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
+def test_tables_come_next_to_others_and_replace_none(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with Session([MIXED]) as session:
         session.load()

@@ -61,15 +61,15 @@ def test_every_table(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_damage_is_told(spark: SparkSession, house: Path, tmp_path: Path) -> None:
+def test_damage_is_reported(spark: SparkSession, house: Path, tmp_path: Path) -> None:
     shutil.copytree(house / "damaged", tmp_path / "in")
     (tmp_path / "in" / "text").write_text("no capture")
     found = read(spark, [str(tmp_path / "in")])
     assert [row.state for row in found.files.orderBy("file").collect()] == ["damaged"]
-    told = {os.path.basename(row.file): row.text for row in found.notes.collect()}
-    assert set(told) == {"1.pcap", ""}
-    assert "text" in told[""]
-    assert "skipped" in told[""]
+    reported = {os.path.basename(row.file): row.text for row in found.notes.collect()}
+    assert set(reported) == {"1.pcap", ""}
+    assert "text" in reported[""]
+    assert "skipped" in reported[""]
     assert [row.code for row in found.findings.where("id IS NULL").collect()] == ["damaged-capture"]
     assert set(ALL_TABLES) <= {name for name in dir(found) if not name.startswith("_")}
 
@@ -90,8 +90,8 @@ def asked(spark: SparkSession) -> Tables:
 
 @pytest.mark.slow
 def test_questions_in_sql(spark: SparkSession, asked: Tables) -> None:
-    spoken, other = blocks("docs/reference/tables.md", "sql")[:3], blocks("docs/reference/tables.md", "sql")[3:]
-    slow, old, errors = (spark.sql(text).collect() for text in spoken)
+    protocol, other = blocks("docs/reference/tables.md", "sql")[:3], blocks("docs/reference/tables.md", "sql")[3:]
+    slow, old, errors = (spark.sql(text).collect() for text in protocol)
     rows = spark.table("exchanges").collect()
     assert len(other) == 3
 
@@ -141,9 +141,9 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 def test_questions_of_the_how_to(spark: SparkSession, tmp_path: Path) -> None:
     job.run(spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
-    spoken, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
-    assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == spoken
-    slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in spoken)
+    protocol, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
+    assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == protocol
+    slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in protocol)
     assert slow[0].ms == max(row.ms for row in slow if row.ms is not None) > 0
     assert {row.operation for row in slow} >= {"Fetch", "Produce", "Metadata"}
     assert all(row.oldest <= row.newest for row in versions if row.oldest is not None)

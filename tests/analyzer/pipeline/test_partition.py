@@ -175,13 +175,13 @@ def test_exchanges(expected: Rows) -> None:
             assert {row[name] for name in nulls} == {None}
 
 
-def test_what_is_said_of_files(house: Path) -> None:
+def test_what_is_reported_of_files(house: Path) -> None:
     notes = [
         json.loads(note) for found in run(house) if found.table == NOTES for note in found.batch.column(0).to_pylist()
     ]
     assert len(notes) == len(find_captures([str(house)]).files)
-    said = {Path(note["file"]).parent.name for note in notes if note["findings"]}
-    assert said == {"damaged"}
+    text = {Path(note["file"]).parent.name for note in notes if note["findings"]}
+    assert text == {"damaged"}
 
 
 def test_a_file_that_has_vanished(tmp_path: Path) -> None:

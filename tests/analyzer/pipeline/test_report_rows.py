@@ -47,13 +47,13 @@ def test_each_row_is_that_of_report(name: str, tmp_path: Path) -> None:
         ids = RowReader(session).read_column("id", np.arange(len(session.rows))).values()
         for table in ReportReading(session, list(known.values())).run():
             for entry in table.entries:
-                said = json.loads(json.dumps(make_entry_object(table.report, entry)))
-                parts = [(each["as"], ids[each["number"] - 1]) for each in said.pop("messages")]
-                del said["first"], said["last"]
+                text = json.loads(json.dumps(make_entry_object(table.report, entry)))
+                parts = [(each["as"], ids[each["number"] - 1]) for each in text.pop("messages")]
+                del text["first"], text["last"]
                 about = (table.report.needs, table.report.name, entry.first, entry.last)
-                expected.append((*about, parts, json.dumps(said)))
+                expected.append((*about, parts, json.dumps(text)))
     assert expected
-    told = [
+    reported = [
         (
             *(row[key] for key in ("protocol", "report", "first_time_ns", "last_time_ns")),
             [(each["part"], each["id"]) for each in row["messages"]],
@@ -61,7 +61,7 @@ def test_each_row_is_that_of_report(name: str, tmp_path: Path) -> None:
         )
         for row in found
     ]
-    assert sorted(told, key=repr) == sorted(expected, key=repr)
+    assert sorted(reported, key=repr) == sorted(expected, key=repr)
 
 
 def test_a_choice_of_messages_has_the_rows_that_name_one(tmp_path: Path) -> None:

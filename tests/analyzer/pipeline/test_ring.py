@@ -119,9 +119,9 @@ def test_the_file_that_is_being_written_waits(spark: SparkSession, tmp_path: Pat
         (str(newest), "quarantined", "it vanished before it was read")
     ]
     assert not ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state).files
-    told = table(tables, "files")
-    assert told.num_rows == FILES
-    assert told.filter(pc.equal(told["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
+    reported = table(tables, "files")
+    assert reported.num_rows == FILES
+    assert reported.filter(pc.equal(reported["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
 
 
 @pytest.mark.parametrize("at", [0.3, 0.7])
@@ -138,8 +138,8 @@ def test_a_file_that_grows_is_read_on(spark: SparkSession, tmp_path: Path, at: f
         ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
     ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), RingCapture(state.state, close=True))
     found = added_up(written(tables))
-    told = [row for row in found["findings"] if row["code"] != "damaged-capture"]
-    assert _begun_anywhere({**found, "findings": told}) == _begun_anywhere(expected)
+    reported = [row for row in found["findings"] if row["code"] != "damaged-capture"]
+    assert _begun_anywhere({**found, "findings": reported}) == _begun_anywhere(expected)
 
 
 def _begun_anywhere(rows: Rows) -> Rows:
@@ -151,24 +151,24 @@ def test_files_that_vanish_or_are_damaged_are_in_quarantine(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(tmp_path / "ring")
-    gone, damaged, foreign = sorted((tmp_path / "ring").iterdir())[:3]
+    removed, damaged, foreign = sorted((tmp_path / "ring").iterdir())[:3]
     damaged.write_bytes(damaged.read_bytes()[:-7])
     (tmp_path / "ring" / "notes.txt").write_text("no capture")
     foreign.write_bytes(foreign.read_bytes()[:24] + b"\xff" * 40)
     found = sources(tmp_path / "ring")
-    gone.unlink()
+    removed.unlink()
     report = job.run(spark, found, str(tmp_path / "tables"), Options())
     by_path = {note.path: note for note in report.files}
-    assert by_path[str(gone)].state == "quarantined"
-    assert "No such file" in (by_path[str(gone)].reason or "")
+    assert by_path[str(removed)].state == "quarantined"
+    assert "No such file" in (by_path[str(removed)].reason or "")
     assert by_path[str(damaged)].state == "damaged"
     assert by_path[str(foreign)].state in ("quarantined", "damaged")
-    told = table(tmp_path / "tables", "files")
-    assert told.filter(pc.equal(told["state"], "read")).num_rows == FILES - 3
+    reported = table(tmp_path / "tables", "files")
+    assert reported.filter(pc.equal(reported["state"], "read")).num_rows == FILES - 3
     assert report.rows["messages"] == table(tmp_path / "tables", "messages").num_rows > 0
 
 
-def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+def test_another_ring_is_distinguished(spark: SparkSession, tmp_path: Path) -> None:
     build(tmp_path / "ring")
     state = RingCapture(str(tmp_path / "state"))
     ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
@@ -300,9 +300,9 @@ def killed(command: Sequence[str], tables: Path, seconds: float) -> float | None
         process.kill()
         process.wait()
         assert process.stderr is not None
-        said = process.stderr.read() if process.returncode > 0 else b""
+        text = process.stderr.read() if process.returncode > 0 else b""
         process.stderr.close()
-    assert process.returncode == 0, said.decode()
+    assert process.returncode == 0, text.decode()
     return took
 
 

@@ -165,9 +165,9 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytes
     first = next(found)
     os.truncate(files[0].path, 100)
     *_, note = found
-    said = note.column(3)[0].as_py().decode()
+    text = note.column(3)[0].as_py().decode()
     assert len(first)
-    assert "has changed since the run began" in said
+    assert "has changed since the run began" in text
 
 
 @pytest.mark.parametrize(("named", "key"), [(True, "error"), (False, "passed_over")])
@@ -190,16 +190,16 @@ def _fields(file: CaptureFile) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cut", [300, 1 << 20])
-def test_what_is_said_of_a_file(tmp_path: Path, cut: int) -> None:
+def test_what_is_reported_of_a_file(tmp_path: Path, cut: int) -> None:
     frames = straight(traffic(Random(3)))
     data = pcap(frames)
     write_all(tmp_path / "a", [data, data[:-5], pcap()])
     files = find_captures([str(tmp_path)]).files
     _, notes = scanned(files, cut_up(files, cut))
-    told = [
+    reported = [
         (each["packets"], each["first"], each["last"], each["bytes"], each["format"], each["early"]) for each in notes
     ]
-    assert told == [
+    assert reported == [
         (len(frames), T0, frames[-1].time, len(data), "pcap", False),
         (len(frames) - 1, T0, frames[-2].time, len(data) - 5, "pcap", True),
         (0, None, None, 24, "pcap", False),
@@ -219,7 +219,7 @@ def test_contents_are_scanned_like_files(tmp_path: Path) -> None:
     table = pa.Table.from_batches(scan_contents([batch], numbers, files))
     near = find_captures([str(tmp_path / "a" / f"{number}.pcap") for number in (0, 3)]).files
     assert plain(unbundled(table)) == plain(scanned(near, split_whole_files(near), SHUFFLED)[0])
-    said = [json.dumps(each) for each in notes_in(table)]
-    assert ["far://away/" in each and str(tmp_path) not in each for each in said] == [True] * 4
-    assert ["is not a capture" in said[1], "ends within its pcap header" in said[2]] == [True, True]
-    assert "damaged-capture" in said[3]
+    text = [json.dumps(each) for each in notes_in(table)]
+    assert ["far://away/" in each and str(tmp_path) not in each for each in text] == [True] * 4
+    assert ["is not a capture" in text[1], "ends within its pcap header" in text[2]] == [True, True]
+    assert "damaged-capture" in text[3]

@@ -105,9 +105,9 @@ def server(folder: Path) -> Iterator[str]:
     command = [os.path.join(find_spark_home(), "bin", "spark-submit"), "--master", "local[2]"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    told = environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(Path(find_java()).parents[1]))
+    reported = environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(Path(find_java()).parents[1]))
     with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen([*command, "spark-internal"], cwd=folder, env=told, stdout=log, stderr=log)
+        process = subprocess.Popen([*command, "spark-internal"], cwd=folder, env=reported, stdout=log, stderr=log)
     try:
         _wait_for(port, process)
         yield f"sc://127.0.0.1:{port}"
@@ -191,8 +191,10 @@ def test_a_killed_driver_leaves_nobody_behind(house: Path, tmp_path: Path) -> No
     """Java and the workers end by themselves; what they leave is gone after the next run."""
     (tmp_path / "temporary").mkdir()
     command = [*COMMAND, str(house / "cut"), "-o", "tables", "--master", "local[2]"]
-    told = environment(TMPDIR=str(tmp_path / "temporary"))
-    process = subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    reported = environment(TMPDIR=str(tmp_path / "temporary"))
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=reported, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         until = time.monotonic() + PATIENCE
         while len(descendants(process.pid)) < 3 and process.poll() is None and time.monotonic() < until:

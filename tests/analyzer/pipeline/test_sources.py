@@ -55,7 +55,7 @@ def test_a_file_is_read_once_whatever_it_is_called(tree: Path) -> None:
     assert {file.capture_name for file in found} == {str(tree / "a")}
 
 
-def test_a_link_does_not_rename_the_file_beside_it(tree: Path) -> None:
+def test_a_link_does_not_rename_the_file_next_to_it(tree: Path) -> None:
     """The state of a ring knows files by name, and such a link leads elsewhere tomorrow."""
     link = tree / "a" / "0.pcap"
     link.symlink_to(tree / "a" / "2.pcap")
@@ -173,9 +173,9 @@ def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:
         find_captures([str(tree / "a" / "gone.pcap")])
 
 
-def test_what_is_passed_over_in_a_folder_is_told(tree: Path) -> None:
-    (told,) = find_captures([str(tree / "a")]).passed_over
-    assert "notes.txt is not a capture" in told
+def test_what_is_passed_over_in_a_folder_is_reported(tree: Path) -> None:
+    (reported,) = find_captures([str(tree / "a")]).passed_over
+    assert "notes.txt is not a capture" in reported
 
 
 @pytest.mark.parametrize(

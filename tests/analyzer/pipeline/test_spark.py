@@ -108,8 +108,8 @@ def test_decode_as(spark: SparkSession, tmp_path: Path) -> None:
     strange = Talk(((CLIENT, b"\0\0\0\x0c\x03\xe7\0\1\0\0\0\1\xff\xffme"),), (("10.0.0.1", 40_000), ("10.0.0.2", 5)))
     cut(tmp_path / "in", frames(segments(strange), strange), ["1.pcap"])
     found = [
-        [row.protocol for row in read(spark, [str(tmp_path)], Options(told)).messages.select("protocol").collect()]
-        for told in ((), ((5, "kafka"),))
+        [row.protocol for row in read(spark, [str(tmp_path)], Options(reported)).messages.select("protocol").collect()]
+        for reported in ((), ((5, "kafka"),))
     ]
     assert found == [["unknown"], ["kafka"]]
 
@@ -130,6 +130,8 @@ def test_a_failing_job_is_one_sentence_and_a_log(spark: SparkSession) -> None:
     from pyspark.sql import functions
 
     failing = spark.range(1).select(functions.raise_error(functions.lit("no such thing: here")))
-    with pytest.raises(UserError) as told, translate_spark_errors(Path("spark.log")):
+    with pytest.raises(UserError) as reported, translate_spark_errors(Path("spark.log")):
         failing.collect()
-    assert re.fullmatch(r"Spark could not finish: .*no such thing.*\. spark.log has Spark's output\.", str(told.value))
+    assert re.fullmatch(
+        r"Spark could not finish: .*no such thing.*\. spark.log has Spark's output\.", str(reported.value)
+    )

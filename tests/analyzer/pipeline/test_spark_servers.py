@@ -58,6 +58,6 @@ def test_who_listens_and_who_does_not(closed: int) -> None:
     ],
 )
 def test_no_servers(url: str, text: str, closed: int) -> None:
-    with pytest.raises(UserError, match=text.format(closed=closed)) as told:
+    with pytest.raises(UserError, match=text.format(closed=closed)) as reported:
         connect_session(url.format(closed=closed), {})
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(reported.value)

@@ -49,7 +49,7 @@ def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_cuts_lie_about_as_far_apart_as_was_asked_for(tmp_path: Path, form: str) -> None:
+def test_cuts_lie_about_as_far_apart_as_was_requested(tmp_path: Path, form: str) -> None:
     random = Random(5)
     write_all(tmp_path / "a", [FORMATS[form](traffic(random, 300), random)])
     (file,) = find_captures([str(tmp_path)]).files
@@ -78,13 +78,13 @@ def test_compressed_files_are_one_split(tmp_path: Path) -> None:
     plain, packed = find_captures([str(tmp_path)]).files
     assert (find_huge_files([plain, packed], 100), find_huge_files([plain, packed], SPLIT)) == ([0], [])
     assert len(build_splits([packed], {})) == 1
-    (rows, (said,)), (same, (also,)) = (scanned([file], split_whole_files([file])) for file in (plain, packed))
+    (rows, (text,)), (same, (also,)) = (scanned([file], split_whole_files([file])) for file in (plain, packed))
     ports = [[row["connection"][4:] for row in found] for found in (rows, same)]
     assert ports[0] == ports[1]
     assert [row["packet"] for row in rows] == [row["packet"] for row in same]
-    assert (said["packets"], said["compression"], also["packets"], also["compression"]) == (
-        *(said["packets"], None),
-        *(said["packets"], "zstd"),
+    assert (text["packets"], text["compression"], also["packets"], also["compression"]) == (
+        *(text["packets"], None),
+        *(text["packets"], "zstd"),
     )
 
 

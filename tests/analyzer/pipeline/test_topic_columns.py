@@ -82,7 +82,7 @@ def test_it_is_what_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert told(session, rows, 7) == expected
 
 
-def test_rows_may_be_asked_for_in_any_order() -> None:
+def test_rows_may_be_requested_in_any_order() -> None:
     with Session([GOLDEN / "k4_java_share.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
         every = TopicColumns(session, rows).columns(rows)["topics"].to_pylist()
@@ -92,7 +92,7 @@ def test_rows_may_be_asked_for_in_any_order() -> None:
         ]
 
 
-def test_of_one_message_not_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_columns, "MOST_NAMES", 2)
     with Session([GOLDEN / "k28_sweep.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))

@@ -14,7 +14,7 @@ from analyzer.pipeline.table_schemas import EVERY_TABLE
 from analyzer.pipeline.views import make_view
 
 
-def test_a_view_has_times_and_durations_beside_integers() -> None:
+def test_a_view_has_times_and_durations_with_integers() -> None:
     view = make_view("exchanges")
     assert view.startswith("CREATE OR REPLACE VIEW exchanges AS SELECT *, ")
     assert 'to_microseconds("latency_ns" // 1000) AS "latency"' in view

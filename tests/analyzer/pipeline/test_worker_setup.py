@@ -36,6 +36,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_arrow_knows_of_pandas_when_it_is_there(case: str) -> None:
     pytest.importorskip("pandas", reason="pyspark's companion is not installed")
-    asked, expected = CASES[case]
-    run = subprocess.run([sys.executable, "-c", f"{BEFORE}\nprint(({asked}))"], capture_output=True, text=True)
+    requested, expected = CASES[case]
+    run = subprocess.run([sys.executable, "-c", f"{BEFORE}\nprint(({requested}))"], capture_output=True, text=True)
     assert (run.stdout.strip(), run.stderr) == (expected, "")

@@ -43,10 +43,12 @@ WIDE = (list_offsets(b"w" * 900, 0, 1), offsets_listed(b"orders", 0, 0, 1, 7))
 
 
 def form_of(name: str, keys: Sequence[str]) -> tuple[RowForm, CellFormat]:
-    asked = resolve_keys(keys, "-e")
+    requested = resolve_keys(keys, "-e")
     if name == "ndjson":
-        return NdjsonForm(asked.names, Limits()), ListedCell()
-    return DelimitedForm(asked.titles, asked.names, "," if name == "csv" else "\t", Limits()), JoinedCell(Limits())
+        return NdjsonForm(requested.names, Limits()), ListedCell()
+    return DelimitedForm(requested.titles, requested.names, "," if name == "csv" else "\t", Limits()), JoinedCell(
+        Limits()
+    )
 
 
 def printed(session: Session, name: str, keys: Sequence[str], rows: Ints) -> bytes:
@@ -83,8 +85,10 @@ def test_each_row_is_read_once_for_all_fields(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(FieldReader, "read_by_row", noted)
     with opened(tmp_path, [*PAIRS, WIDE]) as session:
         rows = np.arange(len(session.rows))
-        asked, shape = form_of(form, (NAME, OFFSET))
-        lines = RowWriter(asked, ExtendedRowReader(RowReader(session), resolve_keys((NAME, OFFSET), "-e").paths, shape))
+        requested, shape = form_of(form, (NAME, OFFSET))
+        lines = RowWriter(
+            requested, ExtendedRowReader(RowReader(session), resolve_keys((NAME, OFFSET), "-e").paths, shape)
+        )
         assert len(b"".join(lines.write_rows(rows)).splitlines()) == len(rows)
         assert sorted(read) == sorted((name, row) for name in (NAME, OFFSET) for row in rows.tolist())
 

@@ -60,8 +60,8 @@ def test_of_some_rows_places_count_among_these() -> None:
         found = find_errors(session, rows)
         assert not len(find_errors(session, rows[:0]).places)
     assert found.places.tolist() == list(range(len(rows)))
-    said = [everywhere.kinds[number] for number in everywhere.numbers[::-1]]
-    assert [found.kinds[number] for number in found.numbers] == said
+    text = [everywhere.kinds[number] for number in everywhere.numbers[::-1]]
+    assert [found.kinds[number] for number in found.numbers] == text
 
 
 def test_nothing_now_is_no_error() -> None:
@@ -69,8 +69,8 @@ def test_nothing_now_is_no_error() -> None:
         rows = np.arange(len(session.rows))
         found = find_errors(session, rows)
         nothing = find_empty(session, rows, found)
-        said = {found.kinds[number][1] for number in found.numbers[nothing].tolist()}
-    assert said == {"PULL_OFFSET_MOVED"}
+        text = {found.kinds[number][1] for number in found.numbers[nothing].tolist()}
+    assert text == {"PULL_OFFSET_MOVED"}
 
 
 def test_most_answers_of_a_capture_need_no_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,8 +94,8 @@ def messages() -> list[tuple[Dissector, bytes, Context]]:
             rows = np.arange(len(session.rows))
             good = (session.rows.column("state") == State.COMPLETE) & (session.rows.column("role") != Role.RAW)
             for dissector, message, context in read_undecoded(session, rows[good]):
-                told = dissector is not None and (dissector.name == "pulsar" or context.role is Role.RESPONSE)
-                if told and dissector is not None and dissector.name in FAST_PATHS and len(message) < 2000:
+                reported = dissector is not None and (dissector.name == "pulsar" or context.role is Role.RESPONSE)
+                if reported and dissector is not None and dissector.name in FAST_PATHS and len(message) < 2000:
                     found[dissector.name, context.code, context.version, len(message)] = dissector, message, context
     return list(found.values())
 

@@ -98,11 +98,11 @@ def test_a_text_is_quoted_so_that_the_filter_says_the_same(reader: RowReader) ->
 
 
 def test_who_waits_can_stop(reader: RowReader) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
 
     def stop() -> bool:
-        asked.append(1)
-        return len(asked) > 1
+        requested.append(1)
+        return len(requested) > 1
 
     assert find_row(parse_text("nobody says this"), reader, -1, stop=stop) is None
-    assert len(asked) == 2
+    assert len(requested) == 2

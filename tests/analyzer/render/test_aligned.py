@@ -42,8 +42,8 @@ SETS: dict[str, Sequence[str]] = {
 
 
 def form_of(keys: Sequence[str], time: TimeFormat | None = None) -> tuple[AlignedForm, JoinedCell, TimeClock | None]:
-    asked = resolve_keys(keys, "-e")
-    form = AlignedForm(asked.names, asked.titles, Limits(), NUMBERS | find_number_keys(asked), time)
+    requested = resolve_keys(keys, "-e")
+    form = AlignedForm(requested.names, requested.titles, Limits(), NUMBERS | find_number_keys(requested), time)
     return form, JoinedCell(Limits(), labels=True), None if time in (None, "iso") else TimeClock(time)
 
 

@@ -68,7 +68,7 @@ def test_delta_is_to_the_row_before_across_turns(session: Session) -> None:
     assert shown(session, "delta", order[:2], [], order[2:3], order[3:]) == wanted
 
 
-def test_parts_of_a_turn_are_asked_in_any_order(session: Session) -> None:
+def test_parts_of_a_turn_are_requested_in_any_order(session: Session) -> None:
     """Those that are written one by one are asked again."""
     clock, reader = TimeClock("delta"), RowReader(session)
     rows = np.array([9, 2, 7, 1], np.int64)
@@ -104,8 +104,10 @@ def test_the_first_packet_is_where_it_begins(reader: str) -> None:
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
 def test_tshark_counts_from_the_same_packet(session: Session) -> None:
-    asked = ["-T", "fields", "-e", "frame.number", "-e", "frame.time_relative", "-e", "frame.time_epoch"]
-    done = subprocess.run(["tshark", "-n", "-r", MIXED, *asked], capture_output=True, text=True, check=True, timeout=60)
+    requested = ["-T", "fields", "-e", "frame.number", "-e", "frame.time_relative", "-e", "frame.time_epoch"]
+    done = subprocess.run(
+        ["tshark", "-n", "-r", MIXED, *requested], capture_output=True, text=True, check=True, timeout=60
+    )
     packets = {int(number): times for number, *times in map(str.split, done.stdout.splitlines())}
     rows = list(range(len(session.rows)))
     wanted = [packets[last] for last in session.rows.column("last").tolist()]

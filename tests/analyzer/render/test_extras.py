@@ -91,11 +91,11 @@ def test_a_hidden_package_is_named(
         monkeypatch.setitem(sys.modules, each, sys)  # others may be missing here
     monkeypatch.setitem(sys.modules, module, None)
     assert run([each.replace("OUT", str(tmp_path / "out")) for each in arguments]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert f" needs {module}, which is not installed. Run: " in said
-    assert f"[{what}]" in said
-    assert f"({extras.EXTRAS[what].size})" in said
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1
+    assert f" needs {module}, which is not installed. Run: " in text
+    assert f"[{what}]" in text
+    assert f"({extras.EXTRAS[what].size})" in text
     assert not (tmp_path / "out").exists()
 
 

@@ -60,7 +60,7 @@ def mark(number: int) -> str:
     return f"{BEGIN}{number}{END}"
 
 
-def test_how_holes_are_written() -> None:
+def test_how_symbolic_values_are_written() -> None:
     """Digits and texts are marks, bytes as ever; a value within bytes is one mark."""
     shape = TemplateBuilder(bytes.fromhex("00000007 0003 616263 0002 ff00 0001 41"))
     number, text = shape.integer(Term(0, 4, "i"), 7), shape.text(Extent(Term(4, 2, "h"), 0, 6, 9))

@@ -50,7 +50,7 @@ def test_a_narrow_terminal_gets_what_matters_most(name: str, width: int) -> None
     assert ("versions" in head) == (width >= 120)
 
 
-def test_trouble_comes_first_and_its_absence_is_said() -> None:
+def test_trouble_comes_first_and_its_absence_is_reported() -> None:
     found = lines("mixed.pcapng")
     trouble, metrics = (next(at for at, line in enumerate(found) if word in line) for word in ("errors (26", "msg/s"))
     assert trouble < metrics

@@ -46,7 +46,7 @@ def test_texts(values: Sequence[Any], cell: str | None) -> None:
     assert JoinedCell(Limits(3, 3))(MANY, values) == cell
 
 
-def test_secrets_are_shown_when_asked() -> None:
+def test_secrets_are_shown_when_requested() -> None:
     shown = JoinedCell(Limits(show_secrets=True))
     assert shown(MANY, [Secret("pw"), Secret(b"\x01"), EmbeddedValue(Secret(b"\x02"), None)]) == "pw,01,02"
 

@@ -168,14 +168,14 @@ TIMES = {name for name in NetworkMetrics.__annotations__ if name.endswith(("rtt"
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_figures(case: Case, size: int) -> None:
+def test_metrics(case: Case, size: int) -> None:
     found = metrics(measure(case.packets, size))
-    told = {name: getattr(found, name).tolist()[0] for name in NetworkMetrics.__annotations__}
-    expected = {**dict.fromkeys(told, 0), "resetter": -1, "refused": False, "unanswered": False, **case.expected}
+    reported = {name: getattr(found, name).tolist()[0] for name in NetworkMetrics.__annotations__}
+    expected = {**dict.fromkeys(reported, 0), "resetter": -1, "refused": False, "unanswered": False, **case.expected}
     scaled = {
         name: UNMEASURED if value is None else value * (MS if name in TIMES else 1) for name, value in expected.items()
     }
-    assert told == scaled
+    assert reported == scaled
 
 
 class Half:

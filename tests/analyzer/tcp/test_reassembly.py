@@ -36,8 +36,8 @@ class Feed:
         self.packet += 1
         self.now += 1
         location = 10_000 + offset if at is None else at
-        kept = length if captured is None else captured
-        return self.half.accept(BASE + offset & 0xFFFFFFFF, location, length, kept, self.packet, self.now)
+        remaining = length if captured is None else captured
+        return self.half.accept(BASE + offset & 0xFFFFFFFF, location, length, remaining, self.packet, self.now)
 
 
 def opened() -> Feed:
@@ -94,7 +94,7 @@ def test_bytes_of_long_ago_are_repeated_without_comparison() -> None:
     assert [(new.offset, new.length, old) for new, old in feed.half.retransmissions] == [(0, 2, None)]
 
 
-def test_snap_length_leaves_a_named_hole() -> None:
+def test_snap_length_leaves_a_named_gap() -> None:
     feed = opened()
     assert [(piece.offset, piece.length, piece.at) for piece in feed.data(0, 10, captured=4)] == [
         (0, 4, 10_000),
@@ -111,14 +111,14 @@ def hole() -> Feed:
     return feed
 
 
-def test_a_hole_waits_without_acknowledgement() -> None:
+def test_a_gap_waits_without_acknowledgement() -> None:
     feed = hole()
     for _ in range(GAP_AGE_PACKETS * 3):
         assert feed.half.tick(feed.now + 10 * GAP_AGE_NS) == []
 
 
 @pytest.mark.parametrize("age", ["packets", "time"])
-def test_an_acknowledged_hole_is_given_up_after_a_while(age: str) -> None:
+def test_an_acknowledged_gap_is_given_up_after_a_while(age: str) -> None:
     feed = hole()
     feed.half.acknowledge(BASE + 10)
     if age == "packets":
@@ -132,7 +132,7 @@ def test_an_acknowledged_hole_is_given_up_after_a_while(age: str) -> None:
     assert [(gap.offset, gap.length, gap.at) for gap in feed.half.gaps] == [(5, 3, GAP)]
 
 
-def test_acknowledging_less_than_the_hole_does_not_give_it_up() -> None:
+def test_acknowledging_less_than_the_gap_does_not_give_it_up() -> None:
     feed = hole()
     feed.half.acknowledge(BASE + 5)
     assert feed.half.tick(feed.now + 10 * GAP_AGE_NS) == []
@@ -144,7 +144,7 @@ def test_an_acknowledgement_from_nowhere_counts_for_nothing() -> None:
     assert feed.half.acknowledged == 0
 
 
-def test_too_much_behind_a_hole_gives_it_up() -> None:
+def test_too_much_behind_a_gap_gives_it_up() -> None:
     feed = opened()
     for index in range(GAP_SEGMENTS + 1):
         feed.data(5 + 2 * index, 1)
@@ -233,12 +233,12 @@ def test_with_losses_it_is_the_string_with_gaps(
     network: tuple[bytes, int, list[tuple[int, int]]], draw: st.DataObject
 ) -> None:
     _, base, segments = network
-    kept = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
+    remaining = draw.draw(st.lists(st.sampled_from(segments), max_size=len(segments)))
     half = HalfStream()
     half.open(base - 1 & 0xFFFFFFFF)
     seen = set()
     ready: list[Piece] = []
-    for packet, (begin, end) in enumerate(kept):
+    for packet, (begin, end) in enumerate(remaining):
         if end - begin == 1 and begin == half.next - 1:
             continue
         seen |= set(range(begin, end))

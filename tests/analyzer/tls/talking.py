@@ -254,13 +254,13 @@ def encrypt(
     talk: Talk, number: int, *, record: int = 1 << 14, update: int = 7, code: int = 0x1301
 ) -> tuple[Talk, Script]:
     """A conversation within TLS 1.3: records of at most `record` bytes, keys updated after each `update` writes."""
-    said = Script(code=code, random=number.to_bytes(32))
-    flights = said.hello()
+    text = Script(code=code, random=number.to_bytes(32))
+    flights = text.hello()
     for place, (side, data) in enumerate(talk.writes):
-        flights += [said.send(side, data[at : at + record]) for at in range(0, len(data), record)]
+        flights += [text.send(side, data[at : at + record]) for at in range(0, len(data), record)]
         if place % update == update - 1:
-            flights.append(said.update(side))
-    return replace(talk, writes=tuple((each.side, each.data) for each in flights)), said
+            flights.append(text.update(side))
+    return replace(talk, writes=tuple((each.side, each.data) for each in flights)), text
 
 
 def write_key_log(path: Path, scripts: Iterable[Script]) -> Path:

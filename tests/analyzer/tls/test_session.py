@@ -95,30 +95,30 @@ def test_no_state_holds_a_secret(talk: tuple[list[list[Flight]], Keys]) -> None:
 
 
 def script(**how: object) -> tuple[Script, list[Flight]]:
-    said = Script(**how)  # type: ignore[arg-type]
-    return said, said.hello()
+    text = Script(**how)  # type: ignore[arg-type]
+    return text, text.hello()
 
 
 def test_key_updates_and_padding() -> None:
-    said, flights = script(code=0x1303)
+    text, flights = script(code=0x1303)
     for number in range(20):
-        flights.append(said.send(number % 2, b"text %d" % number, padding=number * 7 % 30))
+        flights.append(text.send(number % 2, b"text %d" % number, padding=number * 7 % 30))
         if number % 3 == 0:
-            flights.append(said.update(number % 2))
+            flights.append(text.update(number % 2))
     session = TlsSession()
-    assert texts(decrypt(session, flights, said.keys)) == sent(flights)
+    assert texts(decrypt(session, flights, text.keys)) == sent(flights)
     assert session.facts.key_updates == 7
 
 
 @pytest.mark.parametrize("accepted", [True, False])
 @pytest.mark.parametrize("known", [True, False])
 def test_early_data(accepted: bool, known: bool) -> None:
-    said = Script(early=True)
-    flights = [*said.hello(b"early", accepted=accepted), said.send(CLIENT, b"late"), said.send(SERVER, b"answer")]
+    text = Script(early=True)
+    flights = [*text.hello(b"early", accepted=accepted), text.send(CLIENT, b"late"), text.send(SERVER, b"answer")]
     if not known:
-        del said.keys.log._secrets[said.random]["CLIENT_EARLY_TRAFFIC_SECRET"]
+        del text.keys.log._secrets[text.random]["CLIENT_EARLY_TRAFFIC_SECRET"]
     session = TlsSession()
-    client, server = texts(decrypt(session, flights, said.keys))
+    client, server = texts(decrypt(session, flights, text.keys))
     assert server == b"answer"
     assert client == (b"early" if known else b"") + b"late"
 
@@ -128,25 +128,25 @@ def test_early_data(accepted: bool, known: bool) -> None:
 @pytest.mark.parametrize(("cut", "costs"), [((3, 9), 1), ((-4, 0), 1), ((0, 40), 1), ((-2, 2), 2), ((0, 400), 10)])
 def test_a_loss_costs_the_records_that_it_lies_in(side: int, update: bool, cut: tuple[int, int], costs: int) -> None:
     """cut: lost bytes, from the begin (or end) of the third record."""
-    said, flights = script()
-    records = [said.send(side, b"record %02d " % number * 2) for number in range(3)]
+    output, flights = script()
+    records = [output.send(side, b"record %02d " % number * 2) for number in range(3)]
     if update:
-        records.append(said.update(side))
-    records += [said.send(side, b"record %02d " % number * 2) for number in range(3, 20)]
+        records.append(output.update(side))
+    records += [output.send(side, b"record %02d " % number * 2) for number in range(3, 20)]
     wire = b"".join(each.data for each in records)
     begin = sum(len(each.data) for each in records[:2])
     first, last = begin + cut[0], begin + cut[1]
     if cut[0] < 0 and not cut[1]:
         last = begin
     session = TlsSession()
-    decrypt(session, flights, said.keys)
-    found = session.feed(side, wire[:first], 50, 50, said.keys)
-    found += session.lose(side, last - first, 51, 51, said.keys)
-    found += session.feed(side, wire[last:], 52, 52, said.keys)
+    decrypt(session, flights, output.keys)
+    found = session.feed(side, wire[:first], 50, 50, output.keys)
+    found += session.lose(side, last - first, 51, 51, output.keys)
+    found += session.feed(side, wire[last:], 52, 52, output.keys)
     text = b"".join(each.text for each in records)
     whole = b"".join(each.data or b"?" * each.lost for each in found)
-    kept = [number for number in range(20) if b"record %02d " % number * 2 in whole]
-    assert 20 - len(kept) <= costs + update
+    remaining = [number for number in range(20) if b"record %02d " % number * 2 in whole]
+    assert 20 - len(remaining) <= costs + update
     assert session.facts.refusal is None
     if not update:
         assert len(whole) == len(text)
@@ -154,28 +154,28 @@ def test_a_loss_costs_the_records_that_it_lies_in(side: int, update: bool, cut: 
 
 
 def test_a_session_that_began_before_is_named() -> None:
-    said, _ = script()
+    text, _ = script()
     session = TlsSession()
-    assert not decrypt(session, [said.send(CLIENT, b"middle")], said.keys)
+    assert not decrypt(session, [text.send(CLIENT, b"middle")], text.keys)
     assert session.facts.refusal is Refusal.NO_HANDSHAKE
 
 
 def test_a_loss_within_the_handshake_is_named() -> None:
-    said, flights = script()
+    text, flights = script()
     session = TlsSession()
-    session.lose(SERVER, 90, 1, 1, said.keys)
-    decrypt(session, [*flights[:1], *flights[2:]], said.keys)
+    session.lose(SERVER, 90, 1, 1, text.keys)
+    decrypt(session, [*flights[:1], *flights[2:]], text.keys)
     assert session.facts.refusal in (Refusal.INCOMPLETE, Refusal.NO_HANDSHAKE)
 
 
 def test_packets_and_times_are_those_that_carried_the_bytes() -> None:
-    said, flights = script()
+    text, flights = script()
     session = TlsSession()
-    decrypt(session, flights, said.keys)
-    record = said.send(CLIENT, b"0123456789").data
+    decrypt(session, flights, text.keys)
+    record = text.send(CLIENT, b"0123456789").data
     found = []
     for packet, part in enumerate((record[:8], record[8:12], record[12:20], record[20:]), 100):
-        found += session.feed(CLIENT, part, packet, packet * 10, said.keys)
+        found += session.feed(CLIENT, part, packet, packet * 10, text.keys)
     (whole,) = found
     assert [(span.length, span.packet, span.time) for span in whole.spans] == [
         *[(3, 100, 1000), (4, 101, 1010), (2, 102, 1020), (1, 103, 1030)],
@@ -184,33 +184,33 @@ def test_packets_and_times_are_those_that_carried_the_bytes() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.binary(max_size=60), st.integers(0, 40)), max_size=20), st.booleans())
 def test_any_bytes_are_taken(parts: list[tuple[int, bytes, int]], begun: bool) -> None:
-    said, flights = script()
+    text, flights = script()
     session = TlsSession()
     if begun:
-        decrypt(session, flights, said.keys)
+        decrypt(session, flights, text.keys)
     for side, data, lost in parts:
-        for each in session.feed(side, data, 1, 1, said.keys) + session.lose(side, lost, 1, 1, said.keys):
+        for each in session.feed(side, data, 1, 1, text.keys) + session.lose(side, lost, 1, 1, text.keys):
             assert each.lost or sum(span.length for span in each.spans) == len(each.data)
 
 
 @given(st.data())
 def test_a_damaged_conversation_never_gives_wrong_plaintext(data: st.DataObject) -> None:
-    said, flights = script()
-    flights += [said.send(number % 2, b"<%03d>" % number) for number in range(30)]
+    output, flights = script()
+    flights += [output.send(number % 2, b"<%03d>" % number) for number in range(30)]
     session, found = TlsSession(), []
     for flight in flights:
         damage = data.draw(st.sampled_from(("none", "none", "none", "flip", "lose", "cut")))
         at = data.draw(st.integers(0, len(flight.data) - 1))
         if damage == "lose":
-            found += session.lose(flight.side, len(flight.data), 1, 1, said.keys)
+            found += session.lose(flight.side, len(flight.data), 1, 1, output.keys)
         elif damage == "flip":
             changed = bytes((*flight.data[:at], flight.data[at] ^ 1, *flight.data[at + 1 :]))
-            found += session.feed(flight.side, changed, 1, 1, said.keys)
+            found += session.feed(flight.side, changed, 1, 1, output.keys)
         elif damage == "cut":
-            found += session.feed(flight.side, flight.data[:at], 1, 1, said.keys)
-            found += session.lose(flight.side, len(flight.data) - at, 1, 1, said.keys)
+            found += session.feed(flight.side, flight.data[:at], 1, 1, output.keys)
+            found += session.lose(flight.side, len(flight.data) - at, 1, 1, output.keys)
         else:
-            found += session.feed(flight.side, flight.data, 1, 1, said.keys)
+            found += session.feed(flight.side, flight.data, 1, 1, output.keys)
     for side, text in enumerate(texts(found)):
         pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
         assert pieces == sorted(pieces)

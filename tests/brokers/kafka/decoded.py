@@ -43,17 +43,17 @@ class Decoded:
     def exchanges(self, operation: str, client: str) -> Iterator[tuple[Row, Row]]:
         """The bodies of answered requests of clients whose ids begin so, each with its answer's."""
         for row in self.rows:
-            asked = row["operation"] == operation and row["role"] == "request" and row["partner"] is not None
-            if asked and row["client"].startswith(client):
+            requested = row["operation"] == operation and row["role"] == "request" and row["partner"] is not None
+            if requested and row["client"].startswith(client):
                 yield row["fields"], self._by_number[row["partner"]]["fields"]
 
     def created(self, topic: str) -> list[int]:
         """The numbers of partitions that were asked for, by any client, where the broker agreed."""
         return [
-            asked["numPartitions"]
+            requested["numPartitions"]
             for request, response in self.exchanges("CreateTopics", "")
-            for asked, told in zip(request["topics"], response["topics"], strict=True)
-            if asked["name"] == topic and told["errorCode"] == 0
+            for requested, reported in zip(request["topics"], response["topics"], strict=True)
+            if requested["name"] == topic and reported["errorCode"] == 0
         ]
 
     def produced(self, client: str) -> list[Said]:
@@ -125,10 +125,10 @@ class Decoded:
         found: dict[tuple[str, int], int] = {}
         for request, response in self.exchanges("OffsetCommit", ""):
             if request["groupId"] == group:
-                for asked, told in zip(request["topics"], response["topics"], strict=True):
-                    for one, other in zip(asked["partitions"], told["partitions"], strict=True):
+                for requested, reported in zip(request["topics"], response["topics"], strict=True):
+                    for one, other in zip(requested["partitions"], reported["partitions"], strict=True):
                         if other["errorCode"] == 0:
-                            found[self._name(asked), one["partitionIndex"]] = one["committedOffset"]
+                            found[self._name(requested), one["partitionIndex"]] = one["committedOffset"]
         return found
 
     def codecs(self, client: str) -> set[str]:

@@ -100,11 +100,11 @@ def test_every_record_that_it_sent(recorded: Recording, journal: Journal) -> Non
 
 def test_every_record_that_it_got(recorded: Recording, journal: Journal) -> None:
     (topic,) = journal.created
-    kept = set(journal.produced)
+    remaining = set(journal.produced)
     if journal.client == transactions.CLIENT:
         # What was aborted is fetched, and kept from the application by its client.
-        kept -= {each for each in kept if len(RECORDS) < each.offset <= 2 * len(RECORDS)}
-    assert set(journal.consumed) == kept
+        remaining -= {each for each in remaining if len(RECORDS) < each.offset <= 2 * len(RECORDS)}
+    assert set(journal.consumed) == remaining
     assert recorded.decoded.fetched(topic) == set(journal.produced)
 
 
@@ -143,7 +143,7 @@ def test_the_offsets_that_it_committed(recorded: Recording, journal: Journal) ->
     }
 
 
-def test_every_message_beside_what_the_servers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
+def test_every_message_next_to_what_the_servers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
     found, values = vendor.compared(recorded.capture, recorded.server, tmp_path)
     assert found.compared == len(recorded.decoded.rows)
     assert values > 5_000

@@ -70,14 +70,14 @@ def test_everything_is_read(recorded: Recording) -> None:
     assert serious == []
 
 
-def test_brokers_are_told_of_the_topic(recorded: Recording) -> None:
-    told = {
+def test_brokers_are_those_of_the_topic(recorded: Recording) -> None:
+    reported = {
         (state["topicName"], partition["partitionIndex"], tuple(sorted(partition["replicas"])))
         for request, _ in recorded.decoded.exchanges("LeaderAndIsr", "")
         for state in request["topicStates"]
         for partition in state["partitionStates"]
     }
-    assert (java_tools.TOPIC, 0, NODES) in told
+    assert (java_tools.TOPIC, 0, NODES) in reported
 
 
 def test_what_was_sent_is_what_was_got_and_what_replicas_have(recorded: Recording) -> None:
@@ -93,7 +93,7 @@ def test_what_was_sent_is_what_was_got_and_what_replicas_have(recorded: Recordin
     assert decoded.fetched(java_tools.TOPIC, "console-consumer") == set(journal.produced)
 
 
-def test_every_message_beside_what_the_brokers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
+def test_every_message_next_to_what_the_brokers_own_classes_read(recorded: Recording, tmp_path: Path) -> None:
     found, _ = vendor.compared(recorded.capture, recorded.server, tmp_path)
     assert found.compared == len(recorded.decoded.rows)
     assert found.causes == {}, found.report()

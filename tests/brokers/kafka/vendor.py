@@ -52,10 +52,10 @@ def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
         columns = RowReader(session).read_columns(KEYS, np.arange(len(session.rows)))
         cells = (dict(zip(KEYS, row, strict=True)) for row in zip(*columns, strict=True))
         rows = [json.loads(COMPLETE.format_line(each)) for each in cells]
-        asked = []
+        requested = []
         for index, row in enumerate(rows):
-            asked.append(f"{row['role']} {row['code']} {row['version']} {read_message(session, index)[4:].hex()}\n")
-    answers = vendor.run("VendorJson", text="".join(asked)).splitlines()
+            requested.append(f"{row['role']} {row['code']} {row['version']} {read_message(session, index)[4:].hex()}\n")
+    answers = vendor.run("VendorJson", text="".join(requested)).splitlines()
     for row, answer in zip(rows, answers, strict=True):
         found.compared += 1
         truth = json.loads(answer)

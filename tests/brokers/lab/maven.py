@@ -117,9 +117,9 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> None:
     except subprocess.TimeoutExpired:
         raise Missing(f"no Maven registry answered in {PATIENCE:.0f} s") from None
     if done.returncode:
-        said = (done.stdout or done.stderr).strip().partition("\n[ERROR] \n")[0]
-        text = f"Maven could not fetch: {' '.join(said.replace('[ERROR]', '').split())[:600]}"
-        raise WrongRecipe(text) if _REFUSED.search(said) else Missing(text)
+        output = (done.stdout or done.stderr).strip().partition("\n[ERROR] \n")[0]
+        text = f"Maven could not fetch: {' '.join(output.replace('[ERROR]', '').split())[:600]}"
+        raise WrongRecipe(text) if _REFUSED.search(output) else Missing(text)
 
 
 def _maven() -> list[str]:

@@ -39,8 +39,8 @@ def recording(path: Path, ports: Sequence[int]) -> Iterator[None]:
         at = bell.getsockname()
         taken = " or ".join([*(f"tcp port {port}" for port in ports), f"udp port {at[1]}"])
         log = path.with_suffix(".log")
-        with log.open("wb") as said:
-            process = subprocess.Popen(_command(path, taken), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        with log.open("wb") as text:
+            process = subprocess.Popen(_command(path, taken), stdin=subprocess.DEVNULL, stdout=text, stderr=text)
         try:
             with leashed(process):
                 if (why := _heard(bell, process, path, log)) is not None:

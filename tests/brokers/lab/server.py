@@ -95,11 +95,11 @@ def running(recipe: Recipe, site: Site) -> Iterator[subprocess.Popen[bytes]]:
     command = site.java.command(*recipe.command(site), options=recipe.options)
     bounded = shutil.which("timeout")
     log = site.folder / LOG
-    with log.open("wb") as said:
+    with log.open("wb") as text:
         process = subprocess.Popen(
             [bounded, "-k", "10", str(LIFETIME), *command] if bounded else command,
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=text,
             stderr=subprocess.STDOUT,
             cwd=site.folder,
             start_new_session=True,

@@ -149,7 +149,7 @@ def test_without_java_it_says_so(bare: pytest.MonkeyPatch) -> None:
         java.find_java(17)
 
 
-def test_a_newer_java_beside_the_one_on_the_path_is_found(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_newer_java_next_to_the_one_on_the_path_is_found(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, version in (("old", 17), ("new", 25)):
         program = tmp_path / name / "bin" / "java"
         program.parent.mkdir(parents=True)

@@ -54,8 +54,8 @@ class Decoded:
             case "PRODUCER":
                 self._topics[stream, "producer", fields["producer_id"]] = fields["topic"], ""
             case "SUBSCRIBE":
-                told = fields["topic"], fields.get("consumer_name", "")
-                self._topics[stream, "consumer", fields["consumer_id"]] = told
+                reported = fields["topic"], fields.get("consumer_name", "")
+                self._topics[stream, "consumer", fields["consumer_id"]] = reported
             case "SEND":
                 self.sent += self._sent(row)
             case "MESSAGE":

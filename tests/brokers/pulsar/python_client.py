@@ -64,8 +64,8 @@ class Sender:
             def taken(result: Any, given: Any, content: bytes = content, at: Any = (sequence, key)) -> None:
                 assert result == pulsar.Result.Ok, result
                 name = self.producer.producer_name()
-                told = {"topic": self.topic, "producer": name, "sequence": at[0], "id": _id(given)}
-                printed("SENT", {**told, "payload": content.hex(), "key": at[1]})
+                reported = {"topic": self.topic, "producer": name, "sequence": at[0], "id": _id(given)}
+                printed("SENT", {**reported, "payload": content.hex(), "key": at[1]})
                 done.release()
 
             properties = {"number": str(sequence)}
@@ -99,15 +99,15 @@ class Taker:
         read = getattr(self.consumer, "receive", None) or self.consumer.read_next
         message = read(patience)
         key = message.partition_key()
-        told = {"topic": message.topic_name(), "consumer": self.name, "id": _id(message.message_id())}
-        told |= {"payload": message.data().hex(), "key": key or None, "redelivered": message.redelivery_count()}
-        printed("GOT", told)
+        reported = {"topic": message.topic_name(), "consumer": self.name, "id": _id(message.message_id())}
+        reported |= {"payload": message.data().hex(), "key": key or None, "redelivered": message.redelivery_count()}
+        printed("GOT", reported)
         return message
 
     def ack(self, message: Any, cumulative: bool = False) -> None:
         """Of one, or of all up to it."""
-        told = {"topic": message.topic_name(), "consumer": self.name, "id": _id(message.message_id())}
-        printed("ACKED", {**told, "cumulative": cumulative})
+        reported = {"topic": message.topic_name(), "consumer": self.name, "id": _id(message.message_id())}
+        printed("ACKED", {**reported, "cumulative": cumulative})
         (self.consumer.acknowledge_cumulative if cumulative else self.consumer.acknowledge)(message)
 
 

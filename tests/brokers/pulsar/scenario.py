@@ -49,8 +49,8 @@ def record(folder: Path, release: Release = NEW) -> Recording:
         recording(capture, [site.ports["broker"]]),
         ThreadPoolExecutor(len(commands)) as clients,
     ):
-        asked = {
+        requested = {
             name: clients.submit(ran, command, folder / f"{name}.log", PATIENCE) for name, command in commands.items()
         }
-        journals = {name: each.result() for name, each in asked.items()}
+        journals = {name: each.result() for name, each in requested.items()}
     return Recording(capture, journals, java)

@@ -98,8 +98,8 @@ def test_what_was_sent(any_recorded: Recorded) -> None:
     """By each producer, in order; brokers have some of their own."""
     for name, journal in any_recorded.run.journals.items():
         assert len(journal.sent) > 20
-        for who, told in _by_owner(_unreadable(journal.sent)):
-            assert [each for each in any_recorded.said.sent if _owner(each) == who] == told, (name, who)
+        for who, reported in _by_owner(_unreadable(journal.sent)):
+            assert [each for each in any_recorded.said.sent if _owner(each) == who] == reported, (name, who)
 
 
 def test_what_was_delivered(any_recorded: Recorded) -> None:
@@ -107,30 +107,30 @@ def test_what_was_delivered(any_recorded: Recorded) -> None:
     for name, journal in any_recorded.run.journals.items():
         assert len(journal.got) > 20
         assert any(each.redelivered for each in journal.got)
-        for who, told in _by_owner(_unreadable(journal.got)):
+        for who, reported in _by_owner(_unreadable(journal.got)):
             delivered = iter([each for each in any_recorded.said.got if _owner(each) == who])
             # A position that was found is not looked at again, so this is about the order as well.
-            assert [each for each in told if each not in delivered] == [], (name, who)
+            assert [each for each in reported if each not in delivered] == [], (name, who)
 
 
 def test_what_was_acknowledged(any_recorded: Recorded) -> None:
     """Clients tell of an entry that is a batch when all of it was used, or not at all."""
     ours = set(any_recorded.said.acked)
     for name, journal in any_recorded.run.journals.items():
-        told = {_entry(each) for each in journal.acked}
+        reported = {_entry(each) for each in journal.acked}
         single = {_entry(each) for each in journal.acked if each.id.batch < 0}
         assert single - ours == set(), name
-        owners = {(each.topic, each.consumer) for each in told}
+        owners = {(each.topic, each.consumer) for each in reported}
         mine = {each for each in ours if (each.topic, each.consumer) in owners}
         pieces = {each for each in mine if (each.topic, each.id.ledger, each.id.entry) in any_recorded.said.pieces}
-        assert mine - told - pieces == set(), name
+        assert mine - reported - pieces == set(), name
 
 
 def test_a_batch_that_is_acknowledged_in_parts(recorded: Recorded) -> None:
     """The set has a bit for each message of a batch that is not acknowledged yet."""
-    told = [each.id.batch for each in recorded.run.journals["java"].acked if each.topic.endswith("java-batches")]
+    reported = [each.id.batch for each in recorded.run.journals["java"].acked if each.topic.endswith("java-batches")]
     left, expected = set(range(5)), []
-    for each in told[:-1]:
+    for each in reported[:-1]:
         left.discard(each)
         expected.append(sum(1 << bit for bit in left))
     sets = [
@@ -145,17 +145,17 @@ def test_a_batch_that_is_acknowledged_in_parts(recorded: Recorded) -> None:
 
 def test_what_was_refused(any_recorded: Recorded) -> None:
     """Libraries name an error as brokers do, but for endings; each client was told in its order."""
-    told = [journal.failed for journal in any_recorded.run.journals.values()]
-    assert sum(map(len, told)) == len(any_recorded.said.failed) > 0
-    for each in told:
+    reported = [journal.failed for journal in any_recorded.run.journals.values()]
+    assert sum(map(len, reported)) == len(any_recorded.said.failed) > 0
+    for each in reported:
         mine = iter(any_recorded.said.failed)
         assert [one for one in each if not any(_means(other, one) for other in mine)] == []
 
 
 def test_how_transactions_ended(recorded: Recorded) -> None:
-    told = [each for each in recorded.run.journals["java"].told if each.startswith("transaction")]
-    assert len(told) == 2
-    assert recorded.said.ended == told
+    reported = [each for each in recorded.run.journals["java"].told if each.startswith("transaction")]
+    assert len(reported) == 2
+    assert recorded.said.ended == reported
 
 
 def test_no_token_is_printed(recorded: Recorded) -> None:
@@ -168,7 +168,7 @@ def test_no_token_is_printed(recorded: Recorded) -> None:
     assert beginning.encode().hex() in shown
 
 
-def test_every_frame_beside_what_pulsars_own_classes_read(any_recorded: Recorded, tmp_path: Path) -> None:
+def test_every_frame_next_to_what_pulsars_own_classes_read(any_recorded: Recorded, tmp_path: Path) -> None:
     rows, messages = decoded(any_recorded.run.capture)
     try:
         reader = vendor.reader(any_recorded.run.server, tmp_path)

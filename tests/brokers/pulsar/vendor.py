@@ -29,9 +29,9 @@ def reader(server: Java, folder: Path) -> Java:
 def expected(rows: Sequence[Row], messages: Sequence[bytes], vendor: Java) -> list[Row]:
     """What Pulsar's classes read from each frame, spelt as our rows spell it."""
     answers = vendor.run(MAIN, text="".join(f"{each.hex()}\n" for each in messages)).splitlines()
-    told = [json.loads(answer) for answer in answers]
-    assert [each for each in told if "_failed" in each] == []
-    return [spelt(each, own(row)) for each, row in zip(told, rows, strict=True)]
+    reported = [json.loads(answer) for answer in answers]
+    assert [each for each in reported if "_failed" in each] == []
+    return [spelt(each, own(row)) for each, row in zip(reported, rows, strict=True)]
 
 
 def own(row: Row) -> Row:
@@ -42,11 +42,14 @@ def own(row: Row) -> Row:
 def compare(rows: Sequence[Row], truth: Sequence[Row]) -> tuple[Difference, int]:
     """All differences, by cause, and how many single values were compared. What only we have is one, too."""
     found, values = Difference(), 0
-    for row, told in zip(rows, truth, strict=True):
+    for row, reported in zip(rows, truth, strict=True):
         found.compared += 1
-        values += counted(told)
+        values += counted(reported)
         mine = own(row)
-        pairs = [*differing(mine, told), *((f"ours alone {path}", sample) for path, sample in differing(told, mine))]
+        pairs = [
+            *differing(mine, reported),
+            *((f"ours alone {path}", sample) for path, sample in differing(reported, mine)),
+        ]
         for path, sample in pairs:
             found.add(f"{row['role']} {row['operation']} {path}", f"row {row['number']}: {sample}")
     return found, values

@@ -58,18 +58,18 @@ def _sent(row: Row, answer: Row | None) -> Iterator[Sent]:
     if row["role"] == "request" and (answer is None or answer["error"] is not None):
         return
     fields = row["fields"]
-    told = (
+    reported = (
         answer["fields"]["header"] if answer is not None else {"queueId": UNTOLD, "queueOffset": UNTOLD, "msgId": None}
     )
     topic = fields["header"]["topic"]
     if row["operation"] == "SEND_BATCH_MESSAGE":
         for index, each in enumerate(fields["body"]["messages"]):
-            place = told["queueId"], told["queueOffset"] + index
+            place = reported["queueId"], reported["queueOffset"] + index
             yield Sent(topic, *place, *_names(each["properties"], None), each["body"]["hex"])
     else:
         body = fields.get("bodyUncompressed", fields["body"])["hex"]
-        names = _names(_pairs(fields["header"]["properties"]), told["msgId"])
-        yield Sent(topic, told["queueId"], told["queueOffset"], *names, body)
+        names = _names(_pairs(fields["header"]["properties"]), reported["msgId"])
+        yield Sent(topic, reported["queueId"], reported["queueOffset"], *names, body)
 
 
 def _got(row: Row, request: Row) -> Iterator[Got]:

@@ -31,7 +31,9 @@ def main(capture: Path, folder: Path) -> None:
     found, _ = vendor.compare(rows, truth)
     assert found.causes == {}, found.report()
     ordinals = {row["id"]: key[2] for key, row in numbered(rows).items()}
-    write(capture, folder, [_row(row, ordinals[row["id"]], told) for row, told in zip(rows, truth, strict=True)])
+    write(
+        capture, folder, [_row(row, ordinals[row["id"]], reported) for row, reported in zip(rows, truth, strict=True)]
+    )
 
 
 def _row(row: Row, ordinal: int, told: Row) -> Row:

@@ -66,8 +66,8 @@ def record(folder: Path, kind: str) -> Recording:
         running(serving, site),
         ThreadPoolExecutor(len(commands)) as clients,
     ):
-        asked = {
+        requested = {
             name: clients.submit(ran, command, home / f"{name}.log", PATIENCE) for name, command in commands.items()
         }
-        journals = {name: each.result() for name, each in asked.items()}
+        journals = {name: each.result() for name, each in requested.items()}
     return Recording(capture, journals, java)

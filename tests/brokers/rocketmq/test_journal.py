@@ -102,13 +102,13 @@ def test_differences_are_found_on_either_side() -> None:
 
 
 def test_what_the_classes_lose_of_a_binary_header() -> None:
-    told = {"serialize": "ROCKETMQ", "_role": "request", "_code": 3442, "extFields": {"exp": None}, "header": {}}
+    reported = {"serialize": "ROCKETMQ", "_role": "request", "_code": 3442, "extFields": {"exp": None}, "header": {}}
     mine = {"fields": {"header": {"exp": ""}}}
-    found = vendor.spelt(told, mine)
+    found = vendor.spelt(reported, mine)
     assert (found["_code"], found["extFields"], found["header"]) == (200050, {"exp": ""}, {"exp": ""})
-    kept = {**told, "serialize": "JSON"}
-    assert vendor.spelt(kept, mine) == kept
-    assert vendor.spelt({**told, "_role": "response"}, mine)["_code"] == 3442
+    remaining = {**reported, "serialize": "JSON"}
+    assert vendor.spelt(remaining, mine) == remaining
+    assert vendor.spelt({**reported, "_role": "response"}, mine)["_code"] == 3442
 
 
 def test_a_brokers_ports_are_as_it_makes_them() -> None:

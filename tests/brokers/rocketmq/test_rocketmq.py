@@ -120,11 +120,11 @@ def test_what_was_refused(recorded: Recorded) -> None:
 def test_how_transactions_ended(recorded: Recorded) -> None:
     """What was said at first, and what was said when the broker asked."""
     journal = recorded.run.journals["java"]
-    told = [(each.what, each.answer) for each in journal.told if each.what.startswith(("transaction", "checked"))]
-    assert len(told) == len(ENDS) + 1
-    mine = [(what.split()[1], ENDS[answer]) for what, answer in told]
+    reported = [(each.what, each.answer) for each in journal.told if each.what.startswith(("transaction", "checked"))]
+    assert len(reported) == len(ENDS) + 1
+    mine = [(what.split()[1], ENDS[answer]) for what, answer in reported]
     assert [each for each in recorded.said.ended if each in mine] == mine
-    assert {what.split()[1] for what, _ in told if what.startswith("checked")} <= set(recorded.said.checked)
+    assert {what.split()[1] for what, _ in reported if what.startswith("checked")} <= set(recorded.said.checked)
 
 
 def test_no_signature_is_printed(recorded: Recorded) -> None:
@@ -138,7 +138,7 @@ def test_no_signature_is_printed(recorded: Recorded) -> None:
     assert "a-made-up-token" in repr(rows_of(recorded.run.capture, "--show-secrets"))
 
 
-def test_every_frame_beside_what_rocketmqs_own_classes_read(
+def test_every_frame_next_to_what_rocketmqs_own_classes_read(
     recorded: Recorded, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     rows, messages = decoded(recorded.run.capture)

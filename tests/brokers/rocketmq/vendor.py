@@ -27,11 +27,13 @@ def reader(server: Java, folder: Path) -> Java:
 
 def expected(rows: Sequence[Row], messages: Sequence[bytes], vendor: Java) -> list[Row]:
     """What RocketMQ's classes read from each frame; which class a header is of is said by our tables."""
-    asked = [_asked(row, message) for row, message in zip(rows, messages, strict=True)]
-    told = [json.loads(answer) for answer in vendor.run(MAIN, text="".join(asked)).splitlines() if answer[:1] == "{"]
-    failed = [each["_failed"] for each in told if "_failed" in each]
+    requested = [_asked(row, message) for row, message in zip(rows, messages, strict=True)]
+    reported = [
+        json.loads(answer) for answer in vendor.run(MAIN, text="".join(requested)).splitlines() if answer[:1] == "{"
+    ]
+    failed = [each["_failed"] for each in reported if "_failed" in each]
     assert failed == [], failed[:5]
-    return [spelt(each, row) for each, row in zip(told, rows, strict=True)]
+    return [spelt(each, row) for each, row in zip(reported, rows, strict=True)]
 
 
 def spelt(told: Row, row: Row) -> Row:
@@ -58,18 +60,21 @@ def own(row: Row) -> Row:
     version = (
         row["client"].rpartition(" ")[2] if row["role"] != "response" else find_version_name(row["fields"]["version"])
     )
-    told = {"_role": row["role"], "_code": code, "_opaque": row["correlation"], "_version": version}
-    return {**row["fields"], **told}
+    reported = {"_role": row["role"], "_code": code, "_opaque": row["correlation"], "_version": version}
+    return {**row["fields"], **reported}
 
 
 def compare(rows: Sequence[Row], truth: Sequence[Row]) -> tuple[Difference, int]:
     """All differences, by cause, and how many single values were compared. What only we have is one, too."""
     found, values = Difference(), 0
-    for row, told in zip(rows, truth, strict=True):
+    for row, reported in zip(rows, truth, strict=True):
         found.compared += 1
-        values += counted(told)
+        values += counted(reported)
         mine = own(row)
-        pairs = [*differing(mine, told), *((f"ours alone {path}", sample) for path, sample in differing(told, mine))]
+        pairs = [
+            *differing(mine, reported),
+            *((f"ours alone {path}", sample) for path, sample in differing(reported, mine)),
+        ]
         for path, sample in pairs:
             found.add(f"{row['role']} {row['operation']} {path}", f"row {row['number']}: {sample}")
     return found, values

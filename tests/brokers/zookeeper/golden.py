@@ -30,9 +30,9 @@ def main(capture: Path, folder: Path) -> None:
     java = find_java(17)
     server = Java(java, (fetched(NEW.jars, java),))
     with tempfile.TemporaryDirectory() as place:
-        told = vendor.expected(rows, messages, vendor.reader(server, Path(place)))
+        reported = vendor.expected(rows, messages, vendor.reader(server, Path(place)))
     (folder / capture.name).write_bytes(capture.read_bytes())
-    write(capture, folder, _rows(rows, messages, told))
+    write(capture, folder, _rows(rows, messages, reported))
 
 
 def _rows(

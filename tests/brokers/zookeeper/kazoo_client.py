@@ -49,9 +49,9 @@ class Steps:
         self.client = client
 
     def create(self, path: str, data: bytes = b"content", acl: Sequence[ACL] | None = None, flags: int = 0) -> None:
-        asked = {"path": path, "data": _hex(data), "flags": flags, "acl": ANYONE if acl is None else _acls(acl)}
+        requested = {"path": path, "data": _hex(data), "flags": flags, "acl": ANYONE if acl is None else _acls(acl)}
         ephemeral, sequence = bool(flags & 1), bool(flags & 2)
-        self._step("create", asked, lambda: {"path": self.client.create(path, data, acl, ephemeral, sequence)})
+        self._step("create", requested, lambda: {"path": self.client.create(path, data, acl, ephemeral, sequence)})
 
     def create2(self, path: str, flags: int) -> None:
         def call() -> dict[str, Any]:
@@ -90,8 +90,8 @@ class Steps:
         self._step("getChildren2", {"path": path, "watch": False}, call)
 
     def set(self, path: str, data: bytes, version: int = -1) -> None:
-        asked = {"path": path, "data": _hex(data), "version": version}
-        self._step("setData", asked, lambda: {"stat": _stat(self.client.set(path, data, version))})
+        requested = {"path": path, "data": _hex(data), "version": version}
+        self._step("setData", requested, lambda: {"stat": _stat(self.client.set(path, data, version))})
 
     def delete(self, path: str, version: int = -1) -> None:
         self._step("delete", {"path": path, "version": version}, lambda: self.client.delete(path, version) and {})
@@ -104,8 +104,8 @@ class Steps:
         self._step("getACL", {"path": path}, call)
 
     def set_acls(self, path: str, acl: Sequence[ACL]) -> None:
-        asked = {"path": path, "acl": _acls(acl), "version": -1}
-        self._step("setACL", asked, lambda: {"stat": _stat(self.client.set_acls(path, acl))})
+        requested = {"path": path, "acl": _acls(acl), "version": -1}
+        self._step("setACL", requested, lambda: {"stat": _stat(self.client.set_acls(path, acl))})
 
     def sync(self, path: str) -> None:
         self._step("sync", {"path": path}, lambda: {"path": self.client.sync(path)})
@@ -116,8 +116,8 @@ class Steps:
 
         transaction = self.client.transaction()
         fill(transaction)
-        asked = [{"path": each.path} for each in transaction.operations]
-        self._step("multi", {"operations": asked}, call)
+        requested = [{"path": each.path} for each in transaction.operations]
+        self._step("multi", {"operations": requested}, call)
 
     def _step(self, operation: str, asked: dict[str, Any], call: Callable[[], dict[str, Any] | None]) -> None:
         """`call` gives None where kazoo makes an answer of what is an error to ZooKeeper: there is no such node."""

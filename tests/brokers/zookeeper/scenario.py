@@ -47,17 +47,17 @@ def record(folder: Path, release: Release = NEW, observers: int = 1) -> Recordin
     everyone = members(3, observers)
     capture = folder / "ensemble.pcap"
     ports = sorted({port for member in everyone for port in member.ports.values()})
-    with ensembled(release, everyone, folder) as ensemble, ExitStack() as held:
+    with ensembled(release, everyone, folder) as ensemble, ExitStack() as stored:
         java = ensemble.sites[1].java
         program = None
         if release.dynamic:
             sources = [FOLDER / f"{name}.java" for name in ("JsonArchive", "JavaClient")]
             program = compiled(sources, java, fetched(COMPILER, java.path), folder / "client")
-        held.enter_context(recording(capture, ports))
+        stored.enter_context(recording(capture, ports))
         ensemble.start()
         first = ensemble.led_by()
         clients = {
-            name: held.enter_context(client(command, folder / f"{name}.log"))
+            name: stored.enter_context(client(command, folder / f"{name}.log"))
             for name, command in _commands(ensemble, first, program).items()
         }
         for each in clients.values():

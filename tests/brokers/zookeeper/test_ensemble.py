@@ -112,7 +112,7 @@ def _differences(ours: Step, told: Step) -> list[tuple[str, str]]:
     return [(f"{told.operation} {path}", sample) for path, sample in differing(ours._asdict(), told._asdict())]
 
 
-def test_what_watches_told(recorded: Recorded) -> None:
+def test_events_of_watches(recorded: Recorded) -> None:
     journals = recorded.run.journals
     for name, journal in journals.items():
         assert journal.events or name == "sasl"
@@ -144,7 +144,7 @@ def test_no_password_and_no_token_is_printed(recorded: Recorded) -> None:
     assert [secret for secret in secrets if secret is not None and "redacted" not in secret] == []
 
 
-def test_every_message_beside_what_the_servers_own_classes_read(recorded: Recorded, tmp_path: Path) -> None:
+def test_every_message_next_to_what_the_servers_own_classes_read(recorded: Recorded, tmp_path: Path) -> None:
     rows, messages = vendor.decoded(recorded.run.capture)
     try:
         reader = vendor.reader(recorded.run.server, tmp_path)
@@ -153,7 +153,9 @@ def test_every_message_beside_what_the_servers_own_classes_read(recorded: Record
     truth = vendor.expected(rows, messages, reader)
     found, values = vendor.compare(rows, truth)
     print(found.report(), f"{values} values", sep="\n")
-    unread = {row["operation"] for row, told in zip(rows, truth, strict=True) if told is None and not _cut_off(row)}
+    unread = {
+        row["operation"] for row, reported in zip(rows, truth, strict=True) if reported is None and not _cut_off(row)
+    }
     assert unread <= set(scenario.WORDS)
     assert values > 2_000
     assert found.causes == {}, found.report()

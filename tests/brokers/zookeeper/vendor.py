@@ -43,26 +43,26 @@ def decoded(capture: Path) -> tuple[list[Row], list[bytes]]:
 
 def expected(rows: Sequence[Row], messages: Sequence[bytes], vendor: Java) -> list[Row | None]:
     """What ZooKeeper's classes read from each message; None for text, which none reads, and for what is not whole."""
-    asked = [_asked(row, message) for row, message in zip(rows, messages, strict=True)]
+    requested = [_asked(row, message) for row, message in zip(rows, messages, strict=True)]
     main = "org.apache.zookeeper.server.quorum.VendorJson"
-    answers = iter(vendor.run(main, text="".join(f"{each}\n" for each in asked if each)).splitlines())
-    return [_ours(json.loads(next(answers))) if each else None for each in asked]
+    answers = iter(vendor.run(main, text="".join(f"{each}\n" for each in requested if each)).splitlines())
+    return [_ours(json.loads(next(answers))) if each else None for each in requested]
 
 
 def compare(rows: Sequence[Row], truth: Sequence[Row | None]) -> tuple[Difference, int]:
     """All differences, by cause, and how many single values were compared."""
     found, values = Difference(), 0
-    for row, told in zip(rows, truth, strict=True):
-        if told is None:
+    for row, reported in zip(rows, truth, strict=True):
+        if reported is None:
             continue
         found.compared += 1
-        values += counted(told)
+        values += counted(reported)
         own = {**row["fields"], "_xid": row["correlation"], "_code": row["code"], "_operation": row["operation"]}
         own |= {"_left": 0, "_same": True}
         if row["operation"] == "SNAPSHOT":
             # The class that holds a tree writes nodes in an order of its own.
             own["nodes"] = sorted(own["nodes"], key=lambda node: node["path"])
-        for path, sample in differing(own, told):
+        for path, sample in differing(own, reported):
             found.add(f"{row['role']} {row['operation']} {path}", f"row {row['number']}: {sample}")
     return found, values
 

@@ -181,7 +181,7 @@ def test_the_kind_of_a_group_is_what_decoding_the_request_says() -> None:
                 versions.add(context.version)
                 message = read_message(session, row)
                 for cut in range(len(message) + 1):
-                    said = decode_values(message[:cut], context).values.get("protocolType")
-                    expected = said if isinstance(said, str) else None
+                    text = decode_values(message[:cut], context).values.get("protocolType")
+                    expected = text if isinstance(text, str) else None
                     assert protocol_type(message[:cut], context.version) == expected, (name, row, cut)
     assert len(versions) > 2

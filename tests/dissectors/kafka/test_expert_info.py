@@ -142,10 +142,10 @@ def test_of_batches(records: bytes, text: str | None) -> None:
     if text is None:
         assert found == []
     else:
-        ((code, said),) = found
+        ((code, output),) = found
         assert code == "inconsistent-batch"
-        assert said.startswith("t-0: ")
-        assert text in said
+        assert output.startswith("t-0: ")
+        assert text in output
 
 
 def test_of_a_codec_that_is_newer_than_the_request() -> None:
@@ -166,13 +166,13 @@ def test_of_a_batch_too_long_to_be_fetched() -> None:
     assert KAFKA.values(fetched(b"t", batch(ONE) + batch(ONE)[:40]), context).findings == ()
 
 
-def test_no_more_than_three_batches_are_told_of() -> None:
+def test_no_more_than_three_batches_are_reported() -> None:
     entries = [{"magic": 1}]
     partitions = [{"index": index, "records": entries} for index in range(9)]
     assert len(told(0, 9, False, {"topicData": [{"name": "t", "partitionData": partitions}]})) == 3
 
 
-def test_a_body_that_breaks_is_told_of_alone() -> None:
+def test_a_body_that_breaks_is_reported_of_alone() -> None:
     data = produce(b"t", message(0, b"v"))[:-1]
     assert [finding.code for finding in KAFKA.values(data, Context(Role.REQUEST, 0, 3)).findings] == ["malformed-body"]
 

@@ -15,13 +15,13 @@ from dissectors.name_binding import Exchange, SessionContents
 Asked = tuple[dict[str, Any] | None, dict[str, Any] | None]
 
 
-def asked(session: int, epoch: int, parts: str = "", gone: str = "", answer: dict[str, Any] | None = None) -> Asked:
+def asked(session: int, epoch: int, parts: str = "", removed: str = "", answer: dict[str, Any] | None = None) -> Asked:
     """A Fetch; `parts` as `a0@5 b1@0`, `gone` as `a0`."""
     topics = [
         {"topic": part[0], "partitions": [{"partition": int(part[1]), "fetchOffset": int(part[3:])}]}
         for part in parts.split()
     ]
-    forgotten = [{"topic": part[0], "partitions": [int(part[1])]} for part in gone.split()]
+    forgotten = [{"topic": part[0], "partitions": [int(part[1])]} for part in removed.split()]
     request = {"sessionId": session, "sessionEpoch": epoch, "topics": topics, "forgottenTopicsData": forgotten}
     return request, answer
 
@@ -61,14 +61,16 @@ CASES: list[tuple[str, list[Asked], str, int | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("exchanges", "held", "since"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_what_is_asked_for(exchanges: list[Asked], held: str, since: int | None) -> None:
+@pytest.mark.parametrize(
+    ("exchanges", "stored", "since"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_what_is_requested(exchanges: list[Asked], stored: str, since: int | None) -> None:
     found = stand(exchanges)
     assert found is not None
     request = exchanges[-1][0]
     assert request is not None
     assert (found.id, found.epoch, found.since) == (request["sessionId"], request["sessionEpoch"], since)
-    assert " ".join(f"{each.topic}{each.partition}@{each.offset}" for each in found.partitions) == held
+    assert " ".join(f"{each.topic}{each.partition}@{each.offset}" for each in found.partitions) == stored
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ TOPIC = "SgIQxGBmQrarNAyoMjdEOw"
 
 
 def taught(api: str, role: Role, values: Mapping[str, Any], **known: Any) -> list[tuple[str, str, str]]:
-    asked = known.get("asked")
+    requested = known.get("asked")
     context = Context(role, CODES[api], 0)
     found = list(
         Kafka().names.name_bindings(
-            BoundName(values, context, lambda: asked, known.get("client"), known.get("host", "10.0.0.7"))
+            BoundName(values, context, lambda: requested, known.get("client"), known.get("host", "10.0.0.7"))
         )
     )
     assert all(binding.scope is None for binding in found)
@@ -111,7 +111,7 @@ def test_what_a_body_teaches(
     assert taught(api, role, values, **known) == expected
 
 
-def test_lessons_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bindings_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.kafka.name_bindings.MOST", 5)
     topics = [{"name": f"t{n}", "topicId": f"{n:022}"} for n in range(9)]
     assert len(taught("Metadata", RESPONSE, {"topics": topics})) == 5

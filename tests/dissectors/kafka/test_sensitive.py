@@ -110,8 +110,8 @@ def seen(tree: Tree) -> bytes:
             data[start:stop] = b"\0" * (stop - start)
         dumps.append(bytes(data))
     nodes = [make_node_object(node) for node in tree.fields]
-    told = JsonWriter(Limits(bytes_limit=None)).format_line({"fields": nodes})
-    return b"\n".join((*dumps, told))
+    reported = JsonWriter(Limits(bytes_limit=None)).format_line({"fields": nodes})
+    return b"\n".join((*dumps, reported))
 
 
 def leaks(tree: Tree, secret: bytes) -> bool:
@@ -123,11 +123,11 @@ def leaks(tree: Tree, secret: bytes) -> bool:
 def test_nothing_is_seen(case: Case) -> None:
     body, tree = both(case.frame, case.context)
     assert not leaks(tree, case.secret)
-    told = JsonWriter(Limits(bytes_limit=None)).format_line(body.values)
-    assert not any(piece in told or piece.hex().encode() in told for piece in pieces(case.secret))
+    reported = JsonWriter(Limits(bytes_limit=None)).format_line(body.values)
+    assert not any(piece in reported or piece.hex().encode() in reported for piece in pieces(case.secret))
     nodes = [make_node_object(node) for node in tree.fields]
-    asked = JsonWriter(Limits(None, None, show_secrets=True)).format_line(nodes)
-    there = case.secret[:SHORTEST] in asked or case.secret[:SHORTEST].hex().encode() in asked
+    requested = JsonWriter(Limits(None, None, show_secrets=True)).format_line(nodes)
+    there = case.secret[:SHORTEST] in requested or case.secret[:SHORTEST].hex().encode() in requested
     assert there or any(node.spec.type in ("undecoded", "partial") for node in every(tree.fields))
 
 

@@ -26,9 +26,9 @@ def said(body: Body) -> bool:
     return EARLY in [finding.code for finding in body.findings]
 
 
-@pytest.mark.parametrize("beside", [GOLDEN, SHARED], ids=["golden", "shared"])
-def test_what_early_releases_wrote_is_what_they_read(beside: Path) -> None:
-    path = beside.with_name("synthetic_variants.ndjson.zst")
+@pytest.mark.parametrize("other", [GOLDEN, SHARED], ids=["golden", "shared"])
+def test_what_early_releases_wrote_is_what_they_read(other: Path) -> None:
+    path = other.with_name("synthetic_variants.ndjson.zst")
     if not path.exists():
         pytest.skip(f"{path.parent.name}/{path.name} is not beside this checkout")
     truth = list(frames(path))

@@ -99,7 +99,7 @@ def found(message: bytes, context: Context) -> list[Finding]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_said(case: Case) -> None:
+def test_what_is_reported(case: Case) -> None:
     findings = found(case.message, case.context)
     assert len(findings) == len(case.found)
     for finding, (severity, code, text) in zip(findings, case.found, strict=True):

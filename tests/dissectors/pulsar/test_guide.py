@@ -113,7 +113,7 @@ def test_facts(name: str, key: str, said: str) -> None:
     assert facts(name)[key] == said
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_what_is_not_known_is_not_reported() -> None:
     assert "since" not in facts("SUBSCRIBE")
     assert "answers" not in facts("SUBSCRIBE")
     assert "paired" not in facts("FLOW")

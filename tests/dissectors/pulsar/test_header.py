@@ -95,7 +95,7 @@ def test_what_the_broker_sends_and_nobody_knows_is_a_push() -> None:
     assert PULSAR.header(bytes.fromhex("00000008 00000004 08631001"), False).role is Role.PUSH
 
 
-def test_every_prefix_of_a_frame_can_be_asked() -> None:
+def test_every_prefix_of_a_frame_can_be_requested() -> None:
     for message in (CONNECT, lookup(7), send(), ack(3, 9)):
         found = [PULSAR.probe(message[:length], True) for length in range(len(message) + 1)]
         assert found == sorted(found)

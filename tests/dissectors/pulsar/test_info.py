@@ -236,7 +236,7 @@ def test_receipts_need_no_request() -> None:
     assert PULSAR.request_fields(Context(REQUEST, 13)) == frozenset()
 
 
-def test_what_is_recalled_is_a_field_of_what_may_be_answered() -> None:
+def test_what_is_repeated_is_a_field_of_what_may_be_answered() -> None:
     names = {command.name: command for command in commands().values()}
     for answer, fields in TABLE["requestFields"].items():
         asking = [each for each in names.values() if answer in each.answered_by or answer == "ERROR"]

@@ -46,8 +46,8 @@ REFERENCES = [
 
 @pytest.mark.parametrize(("name", "values", "expected"), BINDINGS)
 def test_what_a_command_teaches(name: str, values: Mapping[str, Any], expected: list[tuple[str, ...]]) -> None:
-    taught = BoundName(values, Context(Role.REQUEST, CODES[name]), lambda: None, None, "10.0.0.7")
-    assert list(Pulsar().names.name_bindings(taught)) == [NameBinding(*each) for each in expected]
+    bound = BoundName(values, Context(Role.REQUEST, CODES[name]), lambda: None, None, "10.0.0.7")
+    assert list(Pulsar().names.name_bindings(bound)) == [NameBinding(*each) for each in expected]
 
 
 @pytest.mark.parametrize(("name", "expected"), REFERENCES)
@@ -55,7 +55,9 @@ def test_where_numbers_are(name: str, expected: list[Reference]) -> None:
     assert list(Pulsar().names.references(Context(Role.ONEWAY, CODES[name]))) == expected
 
 
-def test_whoever_teaches_is_a_teacher_of_it() -> None:
-    told = {(CODES[name], kind) for name, _, name_bindings in BINDINGS for kind, *_ in name_bindings}
-    assert told <= {(binding_source.code, binding_source.kind) for binding_source in Pulsar().names.binding_sources()}
+def test_whoever_teaches_is_a_source_of_it() -> None:
+    reported = {(CODES[name], kind) for name, _, name_bindings in BINDINGS for kind, *_ in name_bindings}
+    assert reported <= {
+        (binding_source.code, binding_source.kind) for binding_source in Pulsar().names.binding_sources()
+    }
     assert Pulsar().names.references(Context(Role.RAW)) == Pulsar().names.references(Context(Role.REQUEST, 4711)) == ()

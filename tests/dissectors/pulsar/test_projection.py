@@ -74,7 +74,7 @@ def test_what_is_picked(message: bytes, paths: list[tuple[str, ...]], is_picked:
     assert picked_alike(PULSAR, message, context(message), frozenset(paths)) is is_picked
 
 
-def test_what_stands_behind_a_broken_payload_is_not_asked_for() -> None:
+def test_nothing_behind_a_broken_payload_is_read() -> None:
     part = payload_part(METADATA, TEXT, checksum=1)
     message = send(METADATA, TEXT)
     broken = message[: -len(payload_part(METADATA, TEXT))] + part

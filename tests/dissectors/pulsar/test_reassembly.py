@@ -29,8 +29,8 @@ KEY = field(13, field(1, "k") + field(2, b"s"))
 
 def chunk(number: int, total: int, payload: bytes, more: bytes = b"", size: int | None = None, id: int = 0) -> bytes:
     """A SEND with a chunk; size: what total_chunk_msg_size says."""
-    said = b"" if size is None else field(28, size)
-    metadata = METADATA + more + field(26, UUID) + field(27, total) + said + field(29, number)
+    text = b"" if size is None else field(28, size)
+    metadata = METADATA + more + field(26, UUID) + field(27, total) + text + field(29, number)
     return frame(6, field(1, id), field(2, 3), rest=payload_part(metadata, payload))
 
 
@@ -109,9 +109,9 @@ def test_what_a_frame_says_of_its_chunk(case: str) -> None:
 def test_a_chunk_that_is_cut_anywhere() -> None:
     """Told by as much as its metadata takes, and by less not at all."""
     message = cut(TEXT, 3)[1]
-    told = [PULSAR.fragments.read_fragment(message[:size]) for size in range(len(message) + 1)]
-    first = next(size for size, found in enumerate(told) if found)
-    assert told == [None] * first + [Fragment((0, UUID), 1, 3)] * (len(told) - first)
+    reported = [PULSAR.fragments.read_fragment(message[:size]) for size in range(len(message) + 1)]
+    first = next(size for size, found in enumerate(reported) if found)
+    assert reported == [None] * first + [Fragment((0, UUID), 1, 3)] * (len(reported) - first)
     assert message[first:] == TEXT[70:140], "it is not told before the metadata's end"
 
 
@@ -239,7 +239,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_wrong_is_said_in_its_place(case: Case) -> None:
+def test_what_is_wrong_is_reported_in_its_place(case: Case) -> None:
     tree = joined(case.last, case.around)
     found = next(each for each in tree.findings if each.code == case.code and case.text in each.text)
     assert (found.offset or 0) + (found.length or 0) <= tree.sources[found.source].length

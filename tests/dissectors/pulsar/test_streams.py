@@ -66,6 +66,7 @@ def golden(name: str) -> Path:
     return GOLDEN / "pulsar" / f"{name}.pcap.zst"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
@@ -82,6 +83,7 @@ def test_blocks_do_not_matter(block: int) -> None:
     assert rows(golden("go4_txn"), block=block) == rows(golden("go4_txn"))
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/*.pcap.zst")), ids=lambda path: path.name.partition(".")[0])
 def test_ours_and_only_ours_are_found_on_any_port(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ("id", "protocol", "role", "operation", "correlation", "partner_id")
@@ -124,13 +126,13 @@ def test_a_lost_part_of_a_message(tmp_path: Path, lost: int) -> None:
     """Behind the gap every message is found again."""
     packets = segments(TALK, in_parts(Random(3), 20))
     data = [index for index, each in enumerate(packets) if each.payload]
-    gone = packets.pop(data[lost])
-    behind = gone.at + len(gone.payload)
+    removed = packets.pop(data[lost])
+    behind = removed.at + len(removed.payload)
     whole = by_id(rows(capture(tmp_path / "a.pcap", segments(TALK), TALK), STABLE))
     own = by_id(rows(capture(tmp_path / "b.pcap", packets, TALK), STABLE))
     for key, row in whole.items():
-        touched = row["offset"] < behind and row["offset"] + row["length"] > gone.at
-        if not (touched and row["from_client"] == (gone.side == CLIENT)):
+        touched = row["offset"] < behind and row["offset"] + row["length"] > removed.at
+        if not (touched and row["from_client"] == (removed.side == CLIENT)):
             assert (own[key]["operation"], own[key]["length"]) == (row["operation"], row["length"])
 
 

@@ -167,14 +167,14 @@ def test_every_cut_stands_for_itself(case: str) -> None:
         assert PULSAR.template(message[:end], context(message), None) is None
 
 
-def test_an_answer_beside_its_request() -> None:
-    asked = lookup(300, "persistent://a/b/c")
-    made = PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked, context(asked)))
+def test_an_answer_next_to_its_request() -> None:
+    requested = lookup(300, "persistent://a/b/c")
+    made = PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (requested, context(requested)))
     assert made is not None
-    assert made.builder.data == receipt(1, 2) + asked
+    assert made.builder.data == receipt(1, 2) + requested
     assert filled(made.body.values) == PULSAR.values(receipt(1, 2), context(receipt(1, 2))).values
-    assert filled(made.body.request) == PULSAR.values(asked, context(asked)).values
-    assert PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (asked[:-1], context(asked))) is None
+    assert filled(made.body.request) == PULSAR.values(requested, context(requested)).values
+    assert PULSAR.template(receipt(1, 2), context(receipt(1, 2)), (requested[:-1], context(requested))) is None
 
 
 @given(st.sampled_from([*SHAPES.values(), *(each.data for each in frames())]), st.data())

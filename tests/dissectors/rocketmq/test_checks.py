@@ -100,8 +100,8 @@ def leave(at: int, client: str = "c1") -> MessageEvent:
 
 
 def master(at: int, epoch: int, address: str, name: str = "CONTROLLER_GET_REPLICA_INFO") -> list[Step]:
-    told = {"masterAddress": address, "masterEpoch": epoch, "masterBrokerId": 1}
-    return call(name, at, told, brokerName="a")
+    reported = {"masterAddress": address, "masterEpoch": epoch, "masterBrokerId": 1}
+    return call(name, at, reported, brokerName="a")
 
 
 def leader(at: int, address: str) -> list[Step]:
@@ -270,20 +270,20 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     kind, steps, expected = CASES[case]
     found = texts(kind, steps)
     assert [text[: len(begin)] for text, begin in zip(found, expected, strict=True)] == expected
 
 
-def test_sentences_are_of_known_codes_and_all_are_said() -> None:
-    said = {finding.code for kind, steps, _ in CASES.values() for finding in show(kind, steps)}
+def test_sentences_are_of_known_codes_and_all_are_reported() -> None:
+    text = {finding.code for kind, steps, _ in CASES.values() for finding in show(kind, steps)}
     sentences = table("checks")["sentences"].values()
-    assert said == {code for code, _, _ in sentences} <= CODES.keys()
+    assert text == {code for code, _, _ in sentences} <= CODES.keys()
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
-def test_nothing_is_said_where_nothing_is_wrong(path: Path) -> None:
+def test_nothing_is_reported_where_nothing_is_wrong(path: Path) -> None:
     """In two of them a message goes to the dead-letter queue at last, which is nothing wrong there, but is said."""
     mine = {code for code, _, _ in table("checks")["sentences"].values()} | {"number-reused", "bug"}
     with Session([path]).load() as session:

@@ -54,15 +54,15 @@ CASES: dict[str, tuple[list[Said], list[int | None]]] = {
 @pytest.mark.parametrize("use_fast_path", [True, False])
 @pytest.mark.parametrize("case", CASES)
 def test_partners(tmp_path: Path, case: str, use_fast_path: bool) -> None:
-    said, expected = CASES[case]
-    talk = Talk(tuple(said), ENDS)
+    text, expected = CASES[case]
+    talk = Talk(tuple(text), ENDS)
     found = rows(write(tmp_path / "a.pcap", frames(segments(talk), talk)), ("partner",), use_fast_path=use_fast_path)
     partners = [row["partner"] for row in found]
     assert [None if each is None else each - 1 for each in partners] == expected
 
 
 @pytest.mark.parametrize("use_fast_path", [True, False])
-def test_what_is_asked_again_on_another_connection(tmp_path: Path, use_fast_path: bool) -> None:
+def test_what_is_requested_again_on_another_connection(tmp_path: Path, use_fast_path: bool) -> None:
     """A client gives up after three seconds and asks another broker, under a number of its own."""
     first, again = Talk((ask(1),), ENDS), Talk((ask(1), answer(1)), OTHER)
     packets = [*frames(segments(first), first), *frames(segments(again), again, 3_000 * STEP_NS)]
@@ -78,8 +78,8 @@ POPS = {209: True, 210: True, 19: False, 0: None}
 def test_that_there_is_nothing_now_is_no_error_in_statistics(
     tmp_path: Path, code: int, known: dict[int, bool | None]
 ) -> None:
-    said = [each for place, result in enumerate(known) for each in (ask(place, code=code), answer(place, code=result))]
-    talk = Talk(tuple(said), ENDS)
+    text = [each for place, result in enumerate(known) for each in (ask(place, code=code), answer(place, code=result))]
+    talk = Talk(tuple(text), ENDS)
     with Session([write(tmp_path / "a.pcap", frames(segments(talk), talk))]).load() as session:
         every = np.arange(len(session.rows))
         found = find_errors(session, every)

@@ -35,8 +35,8 @@ def all_of(code: int) -> dict[str, Any]:
 
 
 def sent(topic: str, times: str | None, most: str | None) -> bytes:
-    told: dict[str, Any] = {"b": topic, "j": times, "l": most}
-    return command(310, **(all_of(310) | {name: value for name, value in told.items() if value is not None}))
+    reported: dict[str, Any] = {"b": topic, "j": times, "l": most}
+    return command(310, **(all_of(310) | {name: value for name, value in reported.items() if value is not None}))
 
 
 def wide(code: int) -> bytes:
@@ -123,13 +123,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_notices(case: Case) -> None:
+def test_findings(case: Case) -> None:
     body, tree = ROCKETMQ.values(case.message, case.context), ROCKETMQ.tree(case.message, case.context)
     assert_tiles(tree)
     assert fold_tree(tree, case.context) == body
     assert [(each.severity, each.code) for each in body.findings] == [found[:2] for found in case.found]
-    for each, (_, _, said) in zip(body.findings, case.found, strict=True):
-        assert said in each.text
+    for each, (_, _, text) in zip(body.findings, case.found, strict=True):
+        assert text in each.text
 
 
 def test_of_a_header_that_is_not_all_there_nothing_is_missing() -> None:

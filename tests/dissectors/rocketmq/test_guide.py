@@ -97,8 +97,8 @@ def test_the_guide_speaks_of_what_there_is() -> None:
     assert guide["commands"].keys() < names
     assert kinds - {None} <= guide["kinds"].keys()
     assert guide["responses"].keys() <= set(table("names")["responses"].values())
-    told = [*guide["oneway"], *guide["removed"], *guide["newer"], *guide["raft"]]
-    assert set(told) | {int(code) for name in ("former", "empty", "classes") for code in guide[name]} < set(
+    reported = [*guide["oneway"], *guide["removed"], *guide["newer"], *guide["raft"]]
+    assert set(reported) | {int(code) for name in ("former", "empty", "classes") for code in guide[name]} < set(
         operations()
     )
     for name, fields in guide["newerFields"].items():
@@ -131,7 +131,7 @@ def test_facts(name: str, key: str, said: str) -> None:
     assert facts(name)[key] == said
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_what_is_not_known_is_not_reported() -> None:
     assert facts("HEART_BEAT_51002").keys() == {"asked of", "success"}
     assert "role" not in facts("PULL_MESSAGE")
     assert text("BROKER_NOT_EXIST").splitlines()[-1] == "  formerly  UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED"

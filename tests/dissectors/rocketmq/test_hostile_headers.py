@@ -158,8 +158,8 @@ def test_hostile_headers(case: Case) -> None:
     assert fold_tree(tree, ASKED) == body or "nan" in case.name.lower(), "NaN is not even equal to itself"
     found = sparing(body).findings
     assert [each.severity for each in found] == [severity for severity, _ in case.said]
-    for each, (_, said) in zip(found, case.said, strict=True):
-        assert said in each.text
+    for each, (_, text) in zip(found, case.said, strict=True):
+        assert text in each.text
     assert (body.values.get("extFields") or {}) == case.ext
     for name, value in case.values.items():
         assert repr(body.values[name]) == repr(value)

@@ -281,12 +281,12 @@ def test_every_operation_has_a_line_that_can_be_read() -> None:
             fields = find_header_class(code, role is RESPONSE) or {}
             ext = {wire: "3" if field.convert else "name" for wire, field in fields.items()}
             header = {"code": code if role is REQUEST else 0, "extFields": ext, "flag": int(role is RESPONSE)}
-            said = line(frame(text(header | {"language": "JAVA", "opaque": 7, "version": 513})), role, code)
-            assert not any(each in said for each in ("None", "{", "<", "object at", ", ,"))
-            assert said == said.strip(", ")
+            output = line(frame(text(header | {"language": "JAVA", "opaque": 7, "version": 513})), role, code)
+            assert not any(each in output for each in ("None", "{", "<", "object at", ", ,"))
+            assert output == output.strip(", ")
 
 
-def test_nothing_is_recalled_but_by_answers() -> None:
+def test_nothing_is_repeated_but_by_answers() -> None:
     assert not ROCKETMQ.request_fields(Context(REQUEST, 11))
     assert not ROCKETMQ.request_fields(Context(RESPONSE, None))
     assert not ROCKETMQ.request_fields(Context(RESPONSE, 310))

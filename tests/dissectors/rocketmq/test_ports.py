@@ -64,54 +64,54 @@ def test_strangers(port: int, data: bytes, what: str, advice: str, cut: Cut, tmp
     (row,), said_of_stream = of(tmp_path, port, (CLIENT, data), cut=cut)
     assert (row["role"], [each["code"] for each in row["findings"]]) == ("raw", ["wrong-protocol"])
     assert said_of_stream == []
-    said = row["findings"][0]["text"]
+    text = row["findings"][0]["text"]
     assert what in row["info"]
-    assert f"on port {port}, which usually is that of rocketmq" in said
-    assert what in said
-    assert advice in said
+    assert f"on port {port}, which usually is that of rocketmq" in text
+    assert what in text
+    assert advice in text
 
 
-def test_each_side_is_said_by_its_own_bytes(tmp_path: Path) -> None:
-    rows, said = of(tmp_path, 9876, (CLIENT, HELLO), (SERVER, SERVER_HELLO))
+def test_each_side_is_recognised_by_its_own_bytes(tmp_path: Path) -> None:
+    rows, output = of(tmp_path, 9876, (CLIENT, HELLO), (SERVER, SERVER_HELLO))
     assert ["ClientHello" in row["info"] for row in rows] == [row["from_client"] for row in rows] == [True, False]
-    assert said == []
-    _, said = of(tmp_path, 9876, (CLIENT, PREFACE), (SERVER, SETTINGS))
-    assert len(said) == 1
-    assert [text for text in said if "those of the other side are the HTTP/2 preface" in text and "server:" in text]
+    assert output == []
+    _, output = of(tmp_path, 9876, (CLIENT, PREFACE), (SERVER, SETTINGS))
+    assert len(output) == 1
+    assert [text for text in output if "those of the other side are the HTTP/2 preface" in text and "server:" in text]
 
 
 @pytest.mark.parametrize(("name", "data"), [("kafka", KAFKA), ("zookeeper", CONNECT), ("pulsar", PULSAR)])
 def test_other_protocols_of_ours(name: str, data: bytes, tmp_path: Path) -> None:
-    (row,), (said,) = of(tmp_path, 9876, (CLIENT, data))
+    (row,), (text,) = of(tmp_path, 9876, (CLIENT, data))
     assert row["protocol"] == name
-    assert f"{name} is spoken on port 9876, which usually is that of rocketmq" in said
+    assert f"{name} is spoken on port 9876, which usually is that of rocketmq" in text
 
 
 @pytest.mark.parametrize("cut", [whole, byte_by_byte])
 @pytest.mark.parametrize("preamble", [V1, V2], ids=["version 1", "version 2"])
 def test_a_proxy_before_the_conversation(preamble: bytes, cut: Cut, tmp_path: Path) -> None:
-    rows, said = of(tmp_path, 10_911, (CLIENT, preamble + ASK), (SERVER, ANSWER), cut=cut)
+    rows, text = of(tmp_path, 10_911, (CLIENT, preamble + ASK), (SERVER, ANSWER), cut=cut)
     assert [(row["role"], row["length"]) for row in rows] == [
         ("raw", len(preamble)),
         ("request", len(ASK)),
         ("response", len(ANSWER)),
     ]
     assert [each["code"] for each in rows[0]["findings"]] == ["proxy-preamble"]
-    assert said == []
+    assert text == []
 
 
 @pytest.mark.parametrize("port", [8080, 8081])
 def test_the_proxys_ports_are_named(port: int, tmp_path: Path) -> None:
-    rows, said = of(tmp_path, port, (CLIENT, PREFACE), (SERVER, SETTINGS))
+    rows, output = of(tmp_path, port, (CLIENT, PREFACE), (SERVER, SETTINGS))
     assert all(f"on port {port} a RocketMQ proxy's clients usually speak" in row["info"] for row in rows)
-    assert not any("wrong port" in text for text in said)
+    assert not any("wrong port" in text for text in output)
     (row,), _ = of(tmp_path, port, (CLIENT, b"GET / HTTP/1.1\r\n\r\n"))
     assert "RocketMQ" not in row["info"]
 
 
 def test_the_proxys_remoting_port_speaks_rocketmq(tmp_path: Path) -> None:
-    rows, said = of(tmp_path, 8080, (CLIENT, ASK), (SERVER, ANSWER))
-    assert ({row["protocol"] for row in rows}, said) == ({"rocketmq"}, [])
+    rows, text = of(tmp_path, 8080, (CLIENT, ASK), (SERVER, ANSWER))
+    assert ({row["protocol"] for row in rows}, text) == ({"rocketmq"}, [])
 
 
 BETWEEN = {
@@ -127,11 +127,11 @@ BETWEEN = {
 @pytest.mark.parametrize("cut", [whole, byte_by_byte])
 @pytest.mark.parametrize(("data", "role", "code"), BETWEEN.values(), ids=BETWEEN)
 def test_what_follows_a_bad_frame_stays(data: bytes, role: str, code: str | None, cut: Cut, tmp_path: Path) -> None:
-    rows, said = of(tmp_path, 9876, *[(CLIENT, each) for each in (ASK, data, ASK, ASK)], cut=cut)
+    rows, text = of(tmp_path, 9876, *[(CLIENT, each) for each in (ASK, data, ASK, ASK)], cut=cut)
     assert [row["length"] for row in rows] == [len(ASK), len(data), len(ASK), len(ASK)]
     assert [row["role"] for row in rows] == ["request", role, "request", "request"]
     assert [each["code"] for each in rows[1]["findings"]] == ([] if code is None else [code])
-    assert len(said) == (code is None)
+    assert len(text) == (code is None)
 
 
 @pytest.mark.parametrize("message", [ASK, binary(105)], ids=["JSON", "binary"])
@@ -154,10 +154,10 @@ def test_a_frame_larger_than_is_taken(tmp_path: Path) -> None:
     def segment(data: bytes) -> list[bytes]:
         return [data[at : at + 1448] for at in range(0, len(data), 1448)]
 
-    rows, said = of(tmp_path, 10_911, (CLIENT, ASK), (CLIENT, large), (CLIENT, ASK), cut=segment)
+    rows, text = of(tmp_path, 10_911, (CLIENT, ASK), (CLIENT, large), (CLIENT, ASK), cut=segment)
     assert [row["length"] for row in rows] == [len(ASK), len(large), len(ASK)]
     assert "oversized-frame" in [each["code"] for each in rows[1]["findings"]]
-    assert not said
+    assert not text
 
 
 @pytest.mark.parametrize(("size", "count"), [(TAKEN - 4, 0), (TAKEN - 3, 1)])
@@ -167,9 +167,9 @@ def test_what_is_taken_by_default(size: int, count: int) -> None:
 
 def test_a_frame_larger_than_any(tmp_path: Path) -> None:
     huge = (MAXIMUM + 1).to_bytes(4) + ASK[4:]
-    rows, (said,) = of(tmp_path, 9876, (CLIENT, ASK), (CLIENT, huge), (CLIENT, ASK), (CLIENT, ASK))
+    rows, (text,) = of(tmp_path, 9876, (CLIENT, ASK), (CLIENT, huge), (CLIENT, ASK), (CLIENT, ASK))
     assert [row["role"] for row in rows] == ["request", "raw", "request", "request"]
-    assert "a frame of more than 128 MiB" in said
+    assert "a frame of more than 128 MiB" in text
 
 
 REFUSED = {

@@ -36,7 +36,7 @@ def test_a_message(frame: Frame) -> None:
     assert "\n" not in ROCKETMQ.info(body, frame.context)
 
 
-@pytest.mark.sampled(50)
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("frame", SMALL, ids=lambda frame: frame.name)
 def test_a_cut_gives_one_finding(frame: Frame) -> None:
     ends = range(len(frame.data))

@@ -91,7 +91,7 @@ def decoded(data: bytes) -> tuple[MessageHeader, dict[str, Any]]:
 @pytest.mark.parametrize(
     "data", [json_frame(send(310, V2), b"Hello RocketMQ"), binary_frame(310, 0, 7, V2, body=b"Hello RocketMQ")]
 )
-def test_the_letters_of_send_message_v2_are_spelt_out(data: bytes) -> None:
+def test_the_letters_of_send_message_v2_are_written_out(data: bytes) -> None:
     header, values = decoded(data)
     assert (header.role, header.operation, header.code) == (Role.REQUEST, "SEND_MESSAGE_V2", 310)
     assert (header.correlation, header.client) == (7, "JAVA V5_2_0")

@@ -47,8 +47,8 @@ def printed(data: bytes, code: int | None, role: Role = Role.REQUEST) -> str:
     body, tree = ROCKETMQ.values(data, context), ROCKETMQ.tree(data, context)
     assert_tiles(tree)
     assert fold_tree(tree, context) == body
-    said = [ROCKETMQ.info(body, context), *(finding.text for finding in body.findings), *shown(tree.fields)]
-    return "\n".join([WRITER.format_line({"fields": body.values}).decode(), repr(body.values), *said])
+    text = [ROCKETMQ.info(body, context), *(finding.text for finding in body.findings), *shown(tree.fields)]
+    return "\n".join([WRITER.format_line({"fields": body.values}).decode(), repr(body.values), *text])
 
 
 def assert_hidden(data: bytes, code: int | None, role: Role = Role.REQUEST) -> None:

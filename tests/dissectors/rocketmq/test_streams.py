@@ -52,6 +52,7 @@ def written(path: Path, name: str, effect: str) -> Path:
     return write(path, found)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("effect", [*EFFECTS, *REORDERED])
 @pytest.mark.parametrize("name", NAMES)
 def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
@@ -96,7 +97,7 @@ def protocols(talk: Talk, path: Path, late: bool) -> set[str]:
     return {row["protocol"] for row in found}
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", ALL, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
 def test_on_a_foreign_port(tmp_path: Path, path: Path) -> None:
     """Ours are found by their bytes, from either end; nobody else's are taken for ours."""
@@ -111,7 +112,7 @@ def test_on_a_foreign_port(tmp_path: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_asked_is_known_without_a_beginning(tmp_path: Path, name: str) -> None:
+def test_the_requester_is_known_without_a_beginning(tmp_path: Path, name: str) -> None:
     for talk in talks(golden(name)):
         talk = moved(replace(talk, ends=(talk.ends[0], talk.ends[1])), 60_000)
         path = capture(tmp_path / "a.pcap", without_handshake(segments(talk)), talk)

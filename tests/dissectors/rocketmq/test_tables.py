@@ -57,10 +57,10 @@ def kind(body: str | None) -> str | None:
 def test_request_codes() -> None:
     rows = facts()["requestCodes"] + facts()["post53"]["requestCodes"]
     assert len(rows) == 171
-    for code, name, request, response, asked, answered, *asker in rows:
+    for code, name, request, response, requested, answered, *asker in rows:
         found = operations()[code]
         assert (found.name, found.request, found.response) == (name, request, response)
-        assert (found.request_body, found.response_body) == (kind(asked), kind(answered)), name
+        assert (found.request_body, found.response_body) == (kind(requested), kind(answered)), name
         assert found.from_server == any(asker), name
 
 

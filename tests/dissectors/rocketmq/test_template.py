@@ -205,15 +205,15 @@ def test_every_cut_stands_for_itself(case: str) -> None:
         assert make_template(message[:end], Context(role, code), None) is None
 
 
-def test_an_answer_beside_its_request() -> None:
-    (answer, code, _), asked = SHAPES["an answer"], SHAPES["a send"][0]
+def test_an_answer_next_to_its_request() -> None:
+    (answer, code, _), requested = SHAPES["an answer"], SHAPES["a send"][0]
     contexts = Context(RESPONSE, code), Context(REQUEST, code)
-    made = make_template(answer, contexts[0], (asked, contexts[1]))
+    made = make_template(answer, contexts[0], (requested, contexts[1]))
     assert made is not None
-    assert made.builder.data == answer + asked
+    assert made.builder.data == answer + requested
     assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
-    assert told(made.body.request) == told(ROCKETMQ.values(asked, contexts[1]).values)
-    assert make_template(answer, contexts[0], (asked[:-1], contexts[1])) is None
+    assert told(made.body.request) == told(ROCKETMQ.values(requested, contexts[1]).values)
+    assert make_template(answer, contexts[0], (requested[:-1], contexts[1])) is None
 
 
 @given(st.sampled_from([*SHAPES.values()]), st.data())
@@ -300,7 +300,7 @@ def test_many_that_are_alike_but_for_some(tmp_path: Path, seed: int, taken: Take
 
 
 @pytest.mark.parametrize("number", ["007", "-0", "+1", "1.5", "1e3", "-", "1 ", "9" * 17, "9" * 18, "1" * 20])
-def test_numbers_of_json_beside_plain_ones(tmp_path: Path, number: str, taken: Taken) -> None:
+def test_numbers_of_json_next_to_plain_ones(tmp_path: Path, number: str, taken: Taken) -> None:
     """Some of these are no JSON at all: where 5 stood, a number in the way of a number makes another body."""
     bodies = [b'{"clientID":"1@2","heartbeatFingerprint":%s}' % each.encode() for each in ("5", number, "-12", number)]
     writes = tuple((CLIENT, command(HEARTBEAT, body, opaque=at)) for at, body in enumerate(bodies, 1))

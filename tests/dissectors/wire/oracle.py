@@ -173,8 +173,8 @@ def values(draw: st.DrawFn, members: tuple[FieldSchema, ...], flexible: bool) ->
         if is_there:
             drawn[member.name] = draw(_value(member, flexible))
         for name, mask in member.bits:
-            said = (drawn[member.name] & mask) // (mask & -mask)
-            drawn[name] = bool(said) if mask & mask - 1 == 0 else said
+            text = (drawn[member.name] & mask) // (mask & -mask)
+            drawn[name] = bool(text) if mask & mask - 1 == 0 else text
     if flexible and draw(st.integers(0, 5)) == 0:
         drawn["_unknownTaggedFields"] = [{"tag": 200, "data": draw(st.binary(max_size=3))}]
     return drawn

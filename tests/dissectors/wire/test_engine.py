@@ -150,7 +150,7 @@ def test_neighbours_of_fixed_width_are_read_as_one() -> None:
     assert text.splitlines()[2] == "    v1, n2, = s3(d, p); p += 6"
 
 
-def test_a_count_is_held_against_what_is_left_before_anything_is_made() -> None:
+def test_a_count_is_checked_before_anything_is_made() -> None:
     huge = bytes.fromhex("7fffffff")
     for kind in ("int32", "string", "bool", "digest"):
         plan = resolve(schema({"name": "many", "type": f"[]{kind}"}), 0)
@@ -243,7 +243,7 @@ def test_the_caches_are_bounded() -> None:
         assert (cached.cache_info().maxsize or 1 << 30) <= 1024
 
 
-def test_what_is_kept_for_counts_is_bounded() -> None:
+def test_what_is_retained_for_counts_is_bounded() -> None:
     plan = resolve(schema({"name": "many", "type": "[]int32"}), 0)
     for count in range(300):
         assert fast(plan, count.to_bytes(4, "big") + bytes(4 * count)) == {"many": [0] * count}

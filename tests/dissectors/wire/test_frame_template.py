@@ -75,9 +75,9 @@ def test_json_that_can_be_left_open() -> None:
     assert made.json_rest(1, frozenset()) is None
 
 
-def test_a_message_that_something_is_said_of_stands_for_itself() -> None:
-    said = Finding(Severity.NOTE, "given-up", "said")
-    assert build_template(lambda frame, _: Body({}, None, (said,)), b"a", CONTEXT, None) is None
+def test_a_message_that_something_is_reported_of_stands_for_itself() -> None:
+    text = Finding(Severity.NOTE, "given-up", "said")
+    assert build_template(lambda frame, _: Body({}, None, (text,)), b"a", CONTEXT, None) is None
     assert build_template(lambda frame, _: Body({"value": frame.content(0, broken)}, None), b"a", CONTEXT, None) is None
     found = build_template(lambda frame, _: Body({"at": frame.begin}, None), b"ab", CONTEXT, (b"c", CONTEXT))
     assert found is not None

@@ -34,9 +34,9 @@ MESSAGES = [b"PING\r\n", b"PUT 4\r\na\nbc\r\n", b"LIST 3\r\nA\r\nB 0\r\n\r\nLIST
 def test_a_message_is_as_long_as_its_lines_say(message: bytes) -> None:
     framer = make_framer()
     for end in range(len(message)):
-        told = make_framer().length(Bytes(message[:end]), False)
-        assert told == framer.length(Bytes(message[:end]), False)
-        assert told == len(message) or end < -told <= len(message)
+        reported = make_framer().length(Bytes(message[:end]), False)
+        assert reported == framer.length(Bytes(message[:end]), False)
+        assert reported == len(message) or end < -reported <= len(message)
     assert framer.length(Bytes(message + b"PING\r\n"), False) == len(message)
     assert framer.length(Bytes(b"PING\r\n"), False) == 6
 

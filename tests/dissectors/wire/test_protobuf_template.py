@@ -164,7 +164,7 @@ def number_of(value: int) -> bytes:
     return field(1, value)
 
 
-def test_unknown_fields_are_kept() -> None:
+def test_unknown_fields_are_retained() -> None:
     data = number_of(1 << 63) + tagged(900, 2, b"\3abc") + tagged(901, 0, b"\5") + tagged(902, 3, varint(902 << 3 | 4))
     builder, found = read(data, INSIDE)
     assert type(found["_unknownFields"][0]["data"]) is Bytes

@@ -94,8 +94,8 @@ def test_what_stays_the_same_and_what_may_differ() -> None:
     data = bytes.fromhex(READ["null text"][1])
     builder, *_ = with_symbolic_values(BROKERS, data)
     #               count     node      len  h   port      null  node      topics
-    kept = bytes.fromhex("01010101 00000000 0000 00 00000000 0101 00000000 01010101")
-    assert bytes(builder.fixed) == kept
+    remaining = bytes.fromhex("01010101 00000000 0000 00 00000000 0101 00000000 01010101")
+    assert bytes(builder.fixed) == remaining
     builder, *_ = with_symbolic_values(VERSIONS, bytes.fromhex(READ["unknown tags"][1]))
     assert bytes(builder.fixed) == bytes.fromhex("00 00 00 0000 01 01 01 01 00 000000")
 

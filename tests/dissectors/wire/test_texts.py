@@ -25,7 +25,7 @@ def test_runs(bits: str, first: int, expected: str, many: bool) -> None:
 
 def test_a_text_of_one_node_alone() -> None:
     spec = FieldSpec("name", "int32", None, True)
-    told = with_text(spec, "so")
-    assert told.label is not None
-    assert (told.name, told.type, told.secret, told.label(4)) == ("name", "int32", True, "so")
+    reported = with_text(spec, "so")
+    assert reported.label is not None
+    assert (reported.name, reported.type, reported.secret, reported.label(4)) == ("name", "int32", True, "so")
     assert spec.label is None

@@ -170,8 +170,8 @@ def test_a_later_frame_may_be_a_connect() -> None:
 @pytest.mark.parametrize("version", [-1, 0])
 def test_a_path_of_twelve_bytes_is_no_connect(operation: str, version: int) -> None:
     """With xid 0 such a request has the length of a ConnectRequest, and the version where the password's length is."""
-    asked = request(0, operation, ustring("/twelve-long") + version.to_bytes(4, signed=True))
-    found = stepped([*OPENING, (ASK, asked), (TELL, reply(0))])
+    requested = request(0, operation, ustring("/twelve-long") + version.to_bytes(4, signed=True))
+    found = stepped([*OPENING, (ASK, requested), (TELL, reply(0))])
     assert [(each.header.operation, each.partner) for each in found[2:]] == [(operation, None), (operation, 2)]
 
 
@@ -184,7 +184,7 @@ def test_what_has_no_path_and_the_version_of_a_connect_is_unknown() -> None:
 
 # What is left of a frame, and whether it is a connect: True, False, or None where nobody knows.
 @pytest.mark.parametrize(
-    ("message", "kept", "expected"),
+    ("message", "remaining", "expected"),
     [
         (connect(), 7, False),
         (connect(), 12, True),
@@ -201,22 +201,27 @@ def test_what_has_no_path_and_the_version_of_a_connect_is_unknown() -> None:
         (request(1, "delete", ustring("/twelve-long") + bytes(4)), 14, False),
     ],
 )
-def test_a_connect_that_was_cut(message: bytes, kept: int, expected: bool | None) -> None:
-    found = stepped([(ASK, message[:kept])])[0].header.operation
-    assert opens_session(message[:kept]) is expected
+def test_a_connect_that_was_cut(message: bytes, remaining: int, expected: bool | None) -> None:
+    found = stepped([(ASK, message[:remaining])])[0].header.operation
+    assert opens_session(message[:remaining]) is expected
     assert (found == "connect") is (expected is True)
     assert expected is not None or found is None
 
 
-@pytest.mark.parametrize("kept", range(8, 24))
-def test_an_answer_to_a_connect_that_was_cut(kept: int) -> None:
+@pytest.mark.parametrize("remaining", range(8, 24))
+def test_an_answer_to_a_connect_that_was_cut(remaining: int) -> None:
     """What waits says what it is; where both may, and where neither is known, nothing is said."""
-    answer = (TELL, connected(0x1234)[:kept])
-    asked = (ASK, get_data(0))
-    assert [each.partner for each in stepped([(ASK, connect()), answer, asked, (TELL, reply(0))])] == [None, 0, None, 2]
-    assert stepped([(ASK, connect()), asked, answer])[-1].header.operation is None
+    answer = (TELL, connected(0x1234)[:remaining])
+    requested = (ASK, get_data(0))
+    assert [each.partner for each in stepped([(ASK, connect()), answer, requested, (TELL, reply(0))])] == [
+        None,
+        0,
+        None,
+        2,
+    ]
+    assert stepped([(ASK, connect()), requested, answer])[-1].header.operation is None
     assert stepped([answer])[-1].header.operation is None
-    assert stepped([asked, (TELL, reply(0, bytes(20))[:kept])])[-1].partner == 0
+    assert stepped([requested, (TELL, reply(0, bytes(20))[:remaining])])[-1].partner == 0
 
 
 def test_what_waits_is_bounded() -> None:

@@ -40,7 +40,7 @@ def said(message: bytes, context: Context) -> list[tuple[Severity, str, str]]:
         (connected(0, 0, None, b""), True),
     ],
 )
-def test_a_session_that_is_gone(message: bytes, expired: bool) -> None:
+def test_a_session_that_has_ended(message: bytes, expired: bool) -> None:
     found = said(message, NOBODY)
     assert [each[:2] for each in found] == [(Severity.WARNING, "session-expired")] * expired
 

@@ -211,12 +211,12 @@ def test_a_snapshot_whose_end_is_lost(behind: bytes) -> None:
 def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
     framer = QUORUM.make_framer(False, True)
     assert framer.length(Bytes(packet("SNAP")), False) == 20
-    tree, asked = bytes(1_000_000), 0
+    tree, requested = bytes(1_000_000), 0
     for end in range(2000, len(tree), 1448):
         window = Bytes(tree[:end])
         assert framer.measure_across_loss(window, range(1000, 2000), False) < 0
-        asked += window.asked
-    assert asked < 2 * len(tree)
+        requested += window.asked
+    assert requested < 2 * len(tree)
 
 
 def test_a_text_goes_on_until_the_end() -> None:
@@ -237,14 +237,14 @@ def test_a_large_snapshot_is_read_once() -> None:
     stream = packet("SNAP") + tree
     framer = QUORUM.make_framer(False, True)
     assert framer.length(Bytes(stream), False) == 20
-    asked = 0
+    requested = 0
     for end in range(0, len(tree), 1448):
         window = Bytes(tree[:end])
         assert framer.length(window, False) < 0
-        asked += window.asked
+        requested += window.asked
     assert framer.length(Bytes(tree), False) == len(tree)
     assert len(tree) > 3_000_000 > CHUNK
-    assert asked < 3 * len(tree)
+    assert requested < 3 * len(tree)
 
 
 def test_a_frame_is_no_word() -> None:

@@ -154,6 +154,7 @@ def test_beginnings_never_raise(case: Case) -> None:
             case.dissector.conversation().step(0, case.data[:end], from_client)
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize(
     "path", sorted(GOLDEN.glob("*/*.pcap.zst")), ids=lambda path: f"{path.parent.name}-{path.name}"
 )

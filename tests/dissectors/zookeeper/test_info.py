@@ -166,12 +166,12 @@ def test_answers(operation: str, asked: bytes | None, answer: bytes | int, known
     assert line(operation, Role.RESPONSE, message) == alone
 
 
-def test_only_what_is_recalled_is_said() -> None:
+def test_only_what_is_repeated_is_reported() -> None:
     """A request may be known by a few fields or by all of them; the line is the same."""
-    asked, message = request(1, "setData", PATH + buffer(b"123") + bytes(4)), reply(1, err=-101)
+    requested, message = request(1, "setData", PATH + buffer(b"123") + bytes(4)), reply(1, err=-101)
     context = Context(Role.RESPONSE, load_numbers("operation")["setData"])
     body = ZOOKEEPER.values(message, context)
-    whole = ZOOKEEPER.values(asked, Context(Role.REQUEST, context.code)).values
+    whole = ZOOKEEPER.values(requested, Context(Role.REQUEST, context.code)).values
     few = {name: whole[name] for (name,) in ZOOKEEPER.request_fields(context)}
     assert few.keys() < whole.keys()
     lines = {ZOOKEEPER.info(body._replace(request=each), context) for each in (whole, few)}

@@ -78,22 +78,22 @@ def assert_measured(messages: Sequence[Message], available: Sequence[int]) -> in
     found = lengths(messages, available)
     for length, (data, side), there in zip(found, messages, available, strict=True):
         framer = Packets(not side)
-        told = framer.length(Bytes(data[:there]), False)
+        reported = framer.length(Bytes(data[:there]), False)
         if length > 0:
-            assert (told, framer.settled) == (length, True), data[:40].hex()
+            assert (reported, framer.settled) == (length, True), data[:40].hex()
         elif length == 0:
             left = data[:4] == packet("SNAP")[:4] or not is_usual(data[: HEAD.size], side)
-            assert told == 0 or left, data[:40].hex()
+            assert reported == 0 or left, data[:40].hex()
         else:
-            assert told is not None, data[:40].hex()
-            assert told < 0 or int.from_bytes(data[-4:]) != 0xFFFFFFFF
+            assert reported is not None, data[:40].hex()
+            assert reported < 0 or int.from_bytes(data[-4:]) != 0xFFFFFFFF
     return sum(length > 0 for length in found)
 
 
 def test_recorded_packets() -> None:
     assert len(RECORDED) > 400
-    told = assert_measured(RECORDED, [len(data) for data, _ in RECORDED])
-    assert told == len(RECORDED) - sum(data[:4] == packet("SNAP")[:4] for data, _ in RECORDED)
+    reported = assert_measured(RECORDED, [len(data) for data, _ in RECORDED])
+    assert reported == len(RECORDED) - sum(data[:4] == packet("SNAP")[:4] for data, _ in RECORDED)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -204,7 +204,7 @@ def test_what_is_not_steady(reason: dict[str, Any]) -> None:
     assert not FAST_PATH.steady(QuorumConversation(**reason))
 
 
-def test_an_ack_that_nobody_asked_for_is_no_answer() -> None:
+def test_an_ack_that_nobody_requested_is_no_answer() -> None:
     conversation = QUORUM.conversation()
     assert conversation.step(0, packet("ACK", 9), LEARNER).header == replace(
         QUORUM.header(packet("ACK", 9), LEARNER), role=Role.ONEWAY

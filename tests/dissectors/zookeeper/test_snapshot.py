@@ -194,7 +194,7 @@ def test_text_that_is_none_is_shown_as_bytes(monkeypatch: pytest.MonkeyPatch) ->
     assert checked(message).values["nodes"][1]["path"] == b"/\xff"
 
 
-def test_what_stands_behind_it_is_told() -> None:
+def test_what_stands_behind_it_is_reported() -> None:
     body = checked(snapshot() + b"??")
     assert [finding.code for finding in body.findings] == ["trailing-bytes"]
     assert body.values["_rest"] == b"??"

@@ -78,7 +78,7 @@ LEADER_FIRST = {
 }
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("name", "effect"),
     [each for each in product(NAMES, [*EFFECTS, *REORDERED]) if each not in LEADER_FIRST],
@@ -124,7 +124,7 @@ def spoken(tmp_path: Path, writes: Sequence[tuple[int, bytes]], ends: object = C
     return rows(capture(tmp_path / "a.pcap", segments(talk), talk))
 
 
-def test_the_session_is_told_to_the_connect_that_asked_for_it(tmp_path: Path) -> None:
+def test_the_connect_gets_the_session_of_its_answer(tmp_path: Path) -> None:
     found = spoken(
         tmp_path, [(CLIENT, connect()), (SERVER, connected(0xABC)), (CLIENT, get_data(1)), (SERVER, reply(1, err=-101))]
     )
@@ -206,15 +206,15 @@ def test_the_snap_length_cuts_packets(tmp_path: Path, longest: int) -> None:
     talk = Talk(tuple(writes), QUORUM_ENDS)
     whole = rows(capture(tmp_path / "whole.pcap", segments(talk), talk), STABLE)
     found = rows(capture(tmp_path / "a.pcap", snapped(segments(talk), longest), talk), STABLE)
-    kept = ("operation", "role", "offset", "length", "from_client", "partner_id")
-    assert [[row[key] for key in kept] for row in found] == [[row[key] for key in kept] for row in whole]
+    remaining = ("operation", "role", "offset", "length", "from_client", "partner_id")
+    assert [[row[key] for key in remaining] for row in found] == [[row[key] for key in remaining] for row in whole]
 
 
 def proposed(zxid: int) -> list[tuple[int, bytes]]:
     """What is said of one transaction."""
-    asked = packet("REQUEST", -1, bytes(8) + b"\0\0\0\1\0\0\0\x02" + ustring("/n1") + bytes(4), IDS)
+    requested = packet("REQUEST", -1, bytes(8) + b"\0\0\0\1\0\0\0\x02" + ustring("/n1") + bytes(4), IDS)
     return [
-        (CLIENT, asked),
+        (CLIENT, requested),
         (SERVER, proposal("delete", ustring("/n1"), zxid)),
         (CLIENT, packet("ACK", zxid)),
         (SERVER, packet("COMMIT", zxid)),
@@ -274,9 +274,9 @@ def test_a_secret_is_masked_in_rows(tmp_path: Path) -> None:
 
 def test_a_connect_in_a_connection_that_is_in_use(tmp_path: Path) -> None:
     """Both paths read it; the session of what follows is the new one."""
-    asked = [write for xid in range(1, 301) for write in ((CLIENT, get_data(xid)), (SERVER, reply(xid, bytes(72))))]
+    requested = [write for xid in range(1, 301) for write in ((CLIENT, get_data(xid)), (SERVER, reply(xid, bytes(72))))]
     again = [(CLIENT, connect(session=0x99)), (SERVER, connected(0x99))]
-    talk = Talk(((CLIENT, connect()), (SERVER, connected(0x1234)), *asked, *again, *asked), CLIENT_ENDS)
+    talk = Talk(((CLIENT, connect()), (SERVER, connected(0x1234)), *requested, *again, *requested), CLIENT_ENDS)
     path = capture(tmp_path / "a.pcap", segments(talk), talk)
     found = rows(path)
     assert found == rows(path, use_fast_path=False)

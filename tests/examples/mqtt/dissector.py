@@ -82,8 +82,8 @@ class MqttConversation(PairByKey):
         """See PairByKey."""
         if prefix[:1] == b"\x10":
             self.version = level(prefix) or self.version
-            asked = pick(resolve(SCHEMAS[CONNECT], self.version), frozenset({("clientId",)}), lambda message: 0)
-            self.client = (asked(prefix) or {}).get("clientId") or None
+            requested = pick(resolve(SCHEMAS[CONNECT], self.version), frozenset({("clientId",)}), lambda message: 0)
+            self.client = (requested(prefix) or {}).get("clientId") or None
         outcome, own = PairByKey.step(self, handle, prefix, from_client), packet_header(prefix, from_client)
         header = replace(outcome.header, operation=own.operation, code=own.code, version=self.version)
         return replace(outcome, header=header)

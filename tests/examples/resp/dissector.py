@@ -112,12 +112,12 @@ class Resp(Dissector):
 
     def info(self, body: Body, context: Context) -> str:
         """`GET user:1`, `OK`, `ERR unknown command`."""
-        said = body.values.get("value", "")
+        text = body.values.get("value", "")
         if "command" in body.values:
-            said = [body.values["command"], *body.values["arguments"]]
-        elif context.role is not Role.PUSH or not isinstance(said, list):
-            said = [said]
-        return " ".join(value_text(value, null="(nil)") for value in said[:9])
+            text = [body.values["command"], *body.values["arguments"]]
+        elif context.role is not Role.PUSH or not isinstance(text, list):
+            text = [text]
+        return " ".join(value_text(value, null="(nil)") for value in text[:9])
 
 
 def read_name(prefix: bytes) -> str | None:

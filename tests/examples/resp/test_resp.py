@@ -157,10 +157,10 @@ def test_passwords_are_hidden(resp: Dissector, tmp_path: Path, case: str) -> Non
     path = str(capture(tmp_path / "secret.pcap", segments(talk), talk))
     if case != "short":  # raw bytes of which nobody knows what they are
         for how in (("list", path, "--format", "ndjson", "--fields"), ("show", path, "2"), ("follow", path, "0")):
-            said = run(*how).stdout
-            assert said
-            assert b"hunter2" not in said
-            assert b"hunter2".hex().encode() not in said
+            text = run(*how).stdout
+            assert text
+            assert b"hunter2" not in text
+            assert b"hunter2".hex().encode() not in text
 
 
 def test_a_secret_is_as_long_as_it_is(resp: Dissector) -> None:
@@ -270,8 +270,8 @@ def test_names_columns_and_pages(tmp_path: Path) -> None:
     path = str(capture(tmp_path / "resp.pcap", segments(TALK), TALK))
 
     def numbers(text: str) -> list[str]:
-        said = run("list", path, "-Y", text, "--format", "csv")
-        return [line.split(",")[0] for line in said.stdout.decode().splitlines()[1:]] or [said.stderr.decode()]
+        output = run("list", path, "-Y", text, "--format", "csv")
+        return [line.split(",")[0] for line in output.stdout.decode().splitlines()[1:]] or [output.stderr.decode()]
 
     assert numbers("resp.key == user:1") == ["1", "2", "4", "5", "11", "12"]
     assert numbers("resp.command == SET") == ["2", "5"]

@@ -100,7 +100,7 @@ def test_an_answer_has_its_request_asked_again() -> None:
         assert colouring.find_rules({0: int(before) + 1})[0] is not None
 
 
-def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()

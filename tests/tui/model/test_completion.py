@@ -180,7 +180,7 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("text", "sign"), VERDICTS, ids=repr)
-def test_what_is_said_of_a_text(text: str, sign: str) -> None:
+def test_what_is_reported_of_a_text(text: str, sign: str) -> None:
     found = judge_filter(text, KNOWN)
     assert found.state.value == sign
     assert bool(found.why) is (sign != "✓")
@@ -264,8 +264,8 @@ def test_a_secret_is_no_value(name: str) -> None:
     reader = captured(name).reader
     for path, contents in secrets_of(captured(name)).items():
         known = {each if isinstance(each, bytes) else each.encode() for each in contents if each}
-        said = "".join(each.text for each in sample_values(reader.session, path, len(reader.session.rows), 0))
-        assert not any(each.hex(":") in said or each.decode("latin-1") in said for each in known), path
+        output = "".join(each.text for each in sample_values(reader.session, path, len(reader.session.rows), 0))
+        assert not any(each.hex(":") in output or each.decode("latin-1") in output for each in known), path
 
 
 def test_earlier_ones_go_back_and_forth() -> None:
@@ -322,7 +322,7 @@ def test_a_filter_to_find_is_looked_at_like_any_other() -> None:
     ("text", "sign"),
     [("a text", "✓"), ("0x00ff", "✓"), ("0x0", "…"), ('"ab', "…"), ('"ab"', "✓"), ("0xzz", "✗"), ("", "…"), ("=", "…")],
 )
-def test_what_is_said_of_what_is_sought(text: str, sign: str) -> None:
+def test_what_is_reported_of_what_is_sought(text: str, sign: str) -> None:
     look = prompters()[1].advise(text, len(text))
     assert look.verdict.state.value == sign
     assert not look.offers.items or look.offers.on_request

@@ -43,25 +43,25 @@ def test_what_a_last_chunk_completes_is_a_source() -> None:
         assert [field.spec.name for field in find_fields(tree, 1, 4199)] == ["payload", "whole", "payload"]
 
 
-def test_what_is_told_beside_the_fields() -> None:
+def test_texts_next_to_the_fields() -> None:
     with Session([KAFKA]) as session:
         session.load()
         detail = read_detail(session, 47, Limits())
         assert strip_styles(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
         (about,) = detail.notes
-        told = [strip_styles(about.line), *(strip_styles(note.line) for note in about.children)]
-        assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
-        assert "answers message 47, 991us later" in told
+        reported = [strip_styles(about.line), *(strip_styles(note.line) for note in about.children)]
+        assert reported[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
+        assert "answers message 47, 991us later" in reported
         assert detail.partner == 46
         cells = CellReader(session).read_stream(7, 28)
-        told = [strip_styles(note.line) for note in make_stream_notes(session, cells)]
-        assert told[:4] == [
+        reported = [strip_styles(note.line) for note in make_stream_notes(session, cells)]
+        assert reported[:4] == [
             "id: 127.0.0.1:58834>127.0.0.1:29092",
             "protocol: kafka",
             "client: 127.0.0.1:58834",
             "server: 127.0.0.1:29092",
         ]
-        assert "messages: 28" in told
+        assert "messages: 28" in reported
 
 
 def test_places() -> None:
@@ -73,7 +73,7 @@ def test_places() -> None:
         assert (place.source, place.offset, place.length) == (0, 0, 4)
 
 
-def test_secrets_are_masked_unless_asked_for() -> None:
+def test_secrets_are_masked_unless_requested() -> None:
     with Session([GOLDEN / "k4_sasl_java.pcap.zst"]) as session:
         session.load()
         rows = range(0, len(session.rows), 3)

@@ -38,19 +38,19 @@ def spelled(dialogue: Dialogue) -> list[str]:
     return [strip_styles(line) for line in lines]
 
 
-@pytest.mark.parametrize("kept", [20_000, 100])
+@pytest.mark.parametrize("remaining", [20_000, 100])
 @pytest.mark.parametrize(("path", "stream"), [(KAFKA, 0), (KAFKA, 9), (GOLDEN / "k4_java_classic.pcap.zst", 6)])
-def test_as_the_command_prints_it(path: Path, stream: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MOST_LINES", max(kept, 1000))
+def test_as_the_command_prints_it(path: Path, stream: int, remaining: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "MOST_LINES", max(remaining, 1000))
     with Session([path]).load() as session:
         wishes: list[int] = []
         dialogue = opened(session, stream, wishes)
-        said = CliRunner().invoke(command, [str(path), str(stream)]).stdout.splitlines()[1:]
-        assert spelled(dialogue) == said
-        said = CliRunner().invoke(command, [str(path), str(stream), "--as", "fields"]).stdout.splitlines()[1:]
+        text = CliRunner().invoke(command, [str(path), str(stream)]).stdout.splitlines()[1:]
+        assert spelled(dialogue) == text
+        text = CliRunner().invoke(command, [str(path), str(stream), "--as", "fields"]).stdout.splitlines()[1:]
         for head in range(len(dialogue.rows)):
             dialogue.unfold(head)
-        assert spelled(dialogue) == said
+        assert spelled(dialogue) == text
         assert wishes == []
 
 
@@ -69,12 +69,12 @@ def test_a_long_message_is_wished_for_and_shown_when_it_is_there(
         assert strip_styles(dialogue.make_child(1, 0)) == "decoding ..."
         assert wishes == [1]
         assert dialogue.add_decoded(1, dialogue.decode_message(1)) == (1, 14)
-        said = CliRunner().invoke(command, [str(path), "0", "--as", "fields"]).stdout.splitlines()[1:]
+        text = CliRunner().invoke(command, [str(path), "0", "--as", "fields"]).stdout.splitlines()[1:]
         dialogue.unfold(0)
-        assert spelled(dialogue) == said
+        assert spelled(dialogue) == text
 
 
-def test_no_more_lines_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_lines_than_can_be_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_LINES", 10)
     with Session([KAFKA]).load() as session:
         dialogue = opened(session, 0, [])

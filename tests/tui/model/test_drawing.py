@@ -58,8 +58,8 @@ def test_each_interval_has_a_cell_that_stands_for_it(intervals: int, count: int)
             assert begin <= interval < stop
 
 
-def heights(lines: list[Line], beside: int) -> list[int]:
-    texts = [strip_styles(line)[beside:] for line in lines]
+def heights(lines: list[Line], other: int) -> list[int]:
+    texts = [strip_styles(line)[other:] for line in lines]
     return [sum(BLOCKS.index(text[at]) for text in texts) for at in range(len(texts[0]))]
 
 
@@ -95,16 +95,16 @@ def test_nothing_is_drawn_of_nothing() -> None:
         assert {text for line in chart.draw(20, 2)[1:] for text in strip_styles(line)[chart.margin :]} == {" "}
 
 
-def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
+def test_the_selected_interval_is_reported_by_a_style_and_by_a_sign() -> None:
     chart = Chart("", [1.0] * 10, lambda value: f"{value:.0f}", "name")
     _, line = chart.draw(2 + 40, 1, selected=3)
     marked = next(at for at, (style, _) in enumerate(line) if style == "partner")
     assert line[marked][1] == "████"
     assert len("".join(text for _, text in line[:marked])) == 2 + 12
-    marks, said = draw_axis(chart.divide_width(42), 2, ("00", "10"), 3, "03")
+    marks, output = draw_axis(chart.divide_width(42), 2, ("00", "10"), 3, "03")
     assert strip_styles(marks).index(MARKER) == 2 + 14
-    assert strip_styles(said) == "  00" + " " * 9 + "  03" + " " * 23 + "10"
-    marks, said = draw_axis(chart.divide_width(42), 2, ("00", "10"), None, "")
+    assert strip_styles(output) == "  00" + " " * 9 + "  03" + " " * 23 + "10"
+    marks, output = draw_axis(chart.divide_width(42), 2, ("00", "10"), None, "")
     assert MARKER not in strip_styles(marks)
 
 
@@ -112,6 +112,6 @@ def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
 def test_labels_that_do_not_fit_are_left_out(width: int) -> None:
     chart = Chart("", [1.0] * 60, str)
     for selected in (None, 0, 30, 59):
-        marks, said = draw_axis(chart.divide_width(width), chart.margin, ("00:00:00", "00:01:00"), selected, "00:00:30")
+        marks, text = draw_axis(chart.divide_width(width), chart.margin, ("00:00:00", "00:01:00"), selected, "00:00:30")
         assert len(strip_styles(marks)) == chart.margin + chart.divide_width(width).count
-        assert strip_styles(said).strip().startswith("00:00:00")
+        assert strip_styles(text).strip().startswith("00:00:00")

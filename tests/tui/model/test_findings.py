@@ -48,7 +48,7 @@ def test_lines_stay_what_they_were_as_more_comes() -> None:
         assert findings.find_line(mark) == FoldLine(2, 0)
 
 
-def test_problems_that_others_explain_are_told_with_these() -> None:
+def test_problems_that_others_explain_are_reported_with_these() -> None:
     with Session([KAFKA]).load() as session:
         table, findings = ProblemTable(session, 16), FindingList(session)
         for each in diagnose(session):
@@ -56,9 +56,9 @@ def test_problems_that_others_explain_are_told_with_these() -> None:
         findings.show(list(map(copy_problem, table.list_problems())))
         before = [findings.get_position(FoldLine(head, 0)) for head in range(len(findings.problems))]
         findings.show(list(map(copy_problem, settle_problems(session, table))))
-        gone = [each for each in before if findings.find_line(each) is None]
-        assert len(before) - len(gone) == len(findings.problems)
-        assert all(each is not None and each.key.cause is not None for each in gone)
+        removed = [each for each in before if findings.find_line(each) is None]
+        assert len(before) - len(removed) == len(findings.problems)
+        assert all(each is not None and each.key.cause is not None for each in removed)
 
 
 def test_messages_beyond_are_counted_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

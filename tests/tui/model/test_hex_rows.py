@@ -47,7 +47,7 @@ def test_each_byte_in_both_its_places(length: int, masks: list[tuple[int, int]],
     assert rows.find_byte(rows.lines, rows.find_columns(0)[0]) is None
 
 
-def test_only_lines_that_are_asked_for_are_made() -> None:
+def test_only_lines_that_are_requested_are_made() -> None:
     rows = HexRows.fit(bytes(64 << 20), [(at, at + 2) for at in range(0, 1 << 20, 64)], 76)
     with within_steps(100_000):  # some 17,000; all lines are eight million, all masks for each line one
         for number in range(0, rows.lines, rows.lines // 60):

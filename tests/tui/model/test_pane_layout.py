@@ -187,7 +187,7 @@ def test_modes_go_round() -> None:
         ("stacked", "hex", False, 1),
     ],
 )
-def test_the_divider_beside_a_pane(mode: str, pane: PaneName, upright: bool, index: int | None) -> None:
+def test_the_divider_next_to_a_pane(mode: str, pane: PaneName, upright: bool, index: int | None) -> None:
     laid = Arrangement(mode).lay_out(150, 30, "list")  # type: ignore[arg-type]
     assert laid.find_divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
 
@@ -207,7 +207,7 @@ def test_where_dividers_meet() -> None:
         Arrangement("stacked", {"mixed.list": 1, "beside.hex": HEAVIEST}, frozenset({"tree", "list"}), zoomed=True),
     ],
 )
-def test_it_is_recalled(arrangement: Arrangement) -> None:
+def test_it_is_repeated(arrangement: Arrangement) -> None:
     saved_state = SavedState()
     arrangement.save(saved_state)
     found = Arrangement.load(saved_state)
@@ -216,7 +216,7 @@ def test_it_is_recalled(arrangement: Arrangement) -> None:
     )  # fmt: skip
 
 
-def test_what_makes_no_sense_is_not_recalled() -> None:
+def test_what_makes_no_sense_is_not_repeated() -> None:
     saved_state = SavedState()
     saved_state.set("layout", "[/red]")
     saved_state.set("hidden", ["list", "tree", "hex", "status"])

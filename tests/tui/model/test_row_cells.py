@@ -49,7 +49,7 @@ def test_the_same_as_the_rows_of_list() -> None:
             assert (cells.sign == "!") == bool(bad)
 
 
-def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_bodies_wait_and_few_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 500)
     monkeypatch.setattr(module, "MOST_BODIES", 10)
     with Session([KAFKA]) as session:

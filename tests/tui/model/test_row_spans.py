@@ -30,11 +30,11 @@ COLUMNS = StandardColumns.fit(120, 600, TimeWidth(15, 6), streams=9)
 
 
 def text(spans: list[Span]) -> str:
-    return "".join(said for _, said in spans)
+    return "".join(output for _, output in spans)
 
 
 def styles(spans: list[Span]) -> set[str]:
-    return {style for style, said in spans if said.strip()}
+    return {style for style, output in spans if output.strip()}
 
 
 LEADS = {
@@ -67,16 +67,16 @@ def test_the_first_cells_are_signs(case: str) -> None:
     ]
 
 
-def test_a_rule_s_sign_is_not_said_twice() -> None:
+def test_a_rule_s_sign_is_not_reported_twice() -> None:
     row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], BodyCells("BAD", "", ()))
     assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("error", "!"))))[:SIGN_CELLS] == "!  "
     assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("mine", "m"))))[:SIGN_CELLS] == "! m"
 
 
-def test_a_rule_paints_the_words_and_leaves_the_figures() -> None:
+def test_a_rule_paints_the_words_and_leaves_the_metrics() -> None:
     plain, ruled = (make_row_spans(ROW, COLUMNS, RowContext("14:15", rule=rule)) for rule in (None, ("slow", "~")))
     assert styles(ruled) == {"slow", "dim", "text"}
-    assert [style for style, said in ruled if "Metadata" in said or "may create" in said] == ["slow", "slow"]
+    assert [style for style, output in ruled if "Metadata" in output or "may create" in output] == ["slow", "slow"]
     assert styles(plain) == {"dim", "request", "text", "value"}
 
 

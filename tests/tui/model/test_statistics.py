@@ -100,7 +100,7 @@ def test_the_filter_of_a_bucket_keeps_the_latencies_that_it_counts(path: Path) -
     assert checked > 50
 
 
-def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
+def test_the_filter_of_an_interval_keeps_what_was_counted_in_it() -> None:
     view = views_of(MIXED)["Rate"]
     assert isinstance(view, RateView)
     total = len(opened(MIXED).rows)
@@ -116,13 +116,13 @@ def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
     assert begun == sorted(set(begun))
 
 
-def test_figures_are_those_of_stats() -> None:
+def test_metrics_are_those_of_stats() -> None:
     found = views_of(MIXED)
     for name, key, word in (("Topics", "protocol,topic", "topic"), ("Clients", "client", "client")):
         view = found[name]
         assert isinstance(view, TableView)
-        said = run("stats", str(MIXED), "--by", key, "--format", "json")
-        groups = [each for each in json.loads(said.stdout)["groups"] if name == "Clients" or each[word]]
+        text = run("stats", str(MIXED), "--by", key, "--format", "json")
+        groups = [each for each in json.loads(text.stdout)["groups"] if name == "Clients" or each[word]]
         assert [each["messages"] for each in groups] == column(view, "messages")
         assert [each["p99_ns"] for each in groups] == column(view, "p99")
         assert [each["errors"] for each in groups] == column(view, "errors")
@@ -180,10 +180,10 @@ def test_the_overview_says_what_is_wrong_and_leads_there() -> None:
     assert kept(MIXED, nothing.lead.condition) == 4
     assert f"{kept(MIXED, silent_ones.lead.condition)} requests" in strip_styles(silent_ones.line)
     waiting = [item.lead.row for item in lines(view) if isinstance(item.lead, MessageLead)]
-    said = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
-    assert waiting == [each["number"] - 1 for each in said["unanswered"]["oldest"]][: len(waiting)]
+    text = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
+    assert waiting == [each["number"] - 1 for each in text["unanswered"]["oldest"]][: len(waiting)]
     operations = [item for item in lines(view) if isinstance(item.key, tuple) and isinstance(item.lead, FilterLead)]
-    assert len(operations) == len(said["operations"])
+    assert len(operations) == len(text["operations"])
 
 
 def test_only_the_rows_that_are_shown_count() -> None:
@@ -204,7 +204,7 @@ def test_only_the_rows_that_are_shown_count() -> None:
     assert len(connections.table) < len(session.engine.streams)
 
 
-def test_no_rows_no_figures() -> None:
+def test_no_rows_no_metrics() -> None:
     found = list(make_statistics_views(opened(KAFKA), np.zeros(0, np.int64), silent()))
     assert [view.name for view in found[-1]] == list(STATISTICS_VIEWS)
     for view in found[-1]:

@@ -78,25 +78,29 @@ def test_a_filter_hides_rows_and_streams_without_any(
     for stream in opened:
         timeline.fold(stream, opened=True)
     for keep in (None, *keeps):
-        kept = None if keep is None else {row for row in keep if row < half}
-        timeline.filter_rows(None if kept is None else np.array(sorted(kept), np.int64))
+        remaining = None if keep is None else {row for row in keep if row < half}
+        timeline.filter_rows(None if remaining is None else np.array(sorted(remaining), np.int64))
     timeline.grow(len(streams), 7)
     if keeps and keeps[-1] is not None:
-        kept = {row for row in keeps[-1] if row < len(streams)}
-        timeline.filter_rows(np.array(sorted(kept), np.int64))
-    places = expected(streams, 7, opened, flat, kept)
+        remaining = {row for row in keeps[-1] if row < len(streams)}
+        timeline.filter_rows(np.array(sorted(remaining), np.int64))
+    places = expected(streams, 7, opened, flat, remaining)
     assert (timeline.lines, timeline.list_places(0, 100)) == (len(places), places)
     for line, place in enumerate(places):
         assert timeline.find_nearest(place) == place
         assert timeline.find_line(place) == line
     for row, stream in enumerate(streams):
-        shown = kept is None or row in kept
+        shown = remaining is None or row in remaining
         assert timeline.is_shown(row) == shown
         assert timeline.count_messages(stream) == streams.count(stream)
         near = timeline.find_nearest(ListPlace(stream, row))
-        later = [each for each in sorted(kept or ()) if each >= row]
-        if kept is not None:
-            assert near == (None if not kept else (streams[next(iter(later), max(kept))], next(iter(later), max(kept))))
+        later = [each for each in sorted(remaining or ()) if each >= row]
+        if remaining is not None:
+            assert near == (
+                None
+                if not remaining
+                else (streams[next(iter(later), max(remaining))], next(iter(later), max(remaining)))
+            )
 
 
 @settings(max_examples=settings.default.max_examples // 4)
@@ -135,15 +139,15 @@ def test_rows_leave_and_keep_their_numbers(
             known = set(streams[first:rows])  # who has no row any more is as one who never had any
             opened &= known
             left = {each: left[each] + streams[before:first].count(each) if each in known else 0 for each in left}
-        kept = None if keep is None else {row for row in keep if first <= row < rows}
-        timeline.filter_rows(None if kept is None else np.array(sorted(kept), np.int64))
-        shown = [(row, streams[row]) for row in range(first, rows) if kept is None or row in kept]
+        remaining = None if keep is None else {row for row in keep if first <= row < rows}
+        timeline.filter_rows(None if remaining is None else np.array(sorted(remaining), np.int64))
+        shown = [(row, streams[row]) for row in range(first, rows) if remaining is None or row in remaining]
         places = [ListPlace(stream, row) for row, stream in shown]
         if not flat:
             places = []
             for stream in sorted(known):
                 mine = [ListPlace(stream, row) for row, each in shown if each == stream]
-                places += [ListPlace(stream)] if mine or kept is None else []
+                places += [ListPlace(stream)] if mine or remaining is None else []
                 places += mine if stream in opened else []
         assert (timeline.lines, timeline.list_places(0, 200)) == (len(places), places)
         assert timeline.visible_rows.tolist() == [row for row, _ in shown]
@@ -168,19 +172,19 @@ def test_rows_leave_and_keep_their_numbers(
 
 def test_what_left_costs_nothing() -> None:
     """A day of short connections: what is kept goes with the rows that are there."""
-    block, kept = 5_000, 20_000
+    block, remaining = 5_000, 20_000
     timeline = Timeline(lambda rows: (rows // 3).astype(np.int32))
     for flat in (True, False):
         timeline.flat = flat
         for rows in range(timeline.rows + block, timeline.rows + 40 * block, block):
             timeline.grow(rows, rows // 3 + 1)
-            timeline.evict(rows - kept)
+            timeline.evict(rows - remaining)
             timeline.list_places(0, 60)
         grouped = timeline._all
         arrays = (timeline._open, timeline._evicted, timeline._sizes, timeline._ends, grouped.counts, grouped._order)
-        assert timeline.rows - timeline.first == kept
-        assert sum(each.nbytes for each in (*arrays, *grouped._waiting)) < 20 * kept
-        assert len(timeline._slots) <= kept // 3 + 2
+        assert timeline.rows - timeline.first == remaining
+        assert sum(each.nbytes for each in (*arrays, *grouped._waiting)) < 20 * remaining
+        assert len(timeline._slots) <= remaining // 3 + 2
 
 
 def test_the_stream_nearby() -> None:

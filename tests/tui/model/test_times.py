@@ -24,9 +24,9 @@ def session() -> Iterator[Session]:
 
 
 def shown(session: Session, times: RowTimes, room: int, rows: np.ndarray = ROWS) -> list[str]:
-    told = RowReader(session).read_columns(["time"], rows)[0]
+    reported = RowReader(session).read_columns(["time"], rows)[0]
     before = np.concatenate(([-1], rows[:-1]))
-    return times.format_times(rows, told, before, times.fit(room, len(session.rows)))
+    return times.format_times(rows, reported, before, times.fit(room, len(session.rows)))
 
 
 @pytest.mark.parametrize(("room", "decimals"), [(140, 6), (74, 3)])

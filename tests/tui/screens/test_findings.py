@@ -62,12 +62,12 @@ def doctor(*words: str) -> Counter[str]:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("portion", [(16_384, 4 << 20), (50, 4 << 20)])
+@pytest.mark.parametrize("part", [(16_384, 4 << 20), (50, 4 << 20)])
 @pytest.mark.parametrize("path", [KAFKA, MIXED, FENCED, "damaged"], ids=str)
 def test_as_many_as_doctor_tells(
-    path: Path | str, portion: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path | str, part: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "PART_LIMITS", portion)
+    monkeypatch.setattr(screen, "PART_LIMITS", part)
     path = damaged(tmp_path) if path == "damaged" else path
 
     async def test(found: Drive) -> None:
@@ -86,7 +86,7 @@ def test_as_many_as_doctor_tells(
 
 
 @driven(FENCED)
-async def test_a_filter_chooses_whose_findings_are_told(found: Drive) -> None:
+async def test_a_filter_chooses_whose_findings_are_reported(found: Drive) -> None:
     await found.filter("number >= 110 and number < 118")
     there = await opened(found)
     assert sum(there._findings.tally.counts.values()) == sum(
@@ -180,12 +180,12 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
 
 
 def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
     monkeypatch.setattr(screen, "PART_LIMITS", (1, 1))
     tell = screen.FindingScan._post_part
 
     def told(self: screen.FindingScan, rows: int) -> None:
-        asked.append(rows)
+        requested.append(rows)
         tell(self, rows)
 
     monkeypatch.setattr(screen.FindingScan, "_post_part", told)
@@ -196,7 +196,7 @@ def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
         await found.press("escape")
         await found.until(lambda: not there._worker.is_alive())
         assert found.window.screen is found.main
-        assert max(asked, default=0) < 648
+        assert max(requested, default=0) < 648
 
     drive(test)
 

@@ -135,7 +135,7 @@ def test_what_is_no_capture_ends_it() -> None:
         assert isinstance(asyncio.run(whole(name)), CaptureError)
 
 
-def test_a_damaged_end_is_told_and_the_rows_stay(tmp_path: Path) -> None:
+def test_a_damaged_end_is_reported_and_the_rows_stay(tmp_path: Path) -> None:
     path = tmp_path / "cut.pcap"
     path.write_bytes(WHOLE[:50_001])
 
@@ -184,7 +184,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
         drive(test, name, wait=False)
 
 
-def test_long_messages_are_decoded_beside_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_messages_are_decoded_next_to_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_cells, "LONG", 10_000)
     monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000])

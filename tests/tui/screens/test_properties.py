@@ -32,11 +32,11 @@ async def opened(found: Drive) -> PropertiesPage:
 def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
     async def test(found: Drive) -> None:
         there = await opened(found)
-        said = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
+        text = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
         shown = [strip_styles(entry.line) for entry in there.page.page_lines]
-        assert shown[: len(said)] == said
-        assert shown[len(said) + 1] == "the input:             has been read completely"
-        assert len(shown) == len(said) + 3
+        assert shown[: len(text)] == text
+        assert shown[len(text) + 1] == "the input:             has been read completely"
+        assert len(shown) == len(text) + 3
         assert "MiB used by this program" in shown[-1]
 
     drive(test, *paths)

@@ -73,6 +73,7 @@ KEYS: dict[str, Sequence[Step]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", KEYS)
 @driven()
 async def test_keys(found: Drive, case: str) -> None:
@@ -97,17 +98,17 @@ async def test_keys_do_not_wait_for_what_those_before_them_did(found: Drive) -> 
 @driven(size=(100, 30))
 async def test_layouts_go_round(found: Drive) -> None:
     begin = seen(found)
-    said, shapes = [], []
+    text, shapes = [], []
     for _ in range(4):
         await found.press("L")
-        said.append(found.status())
+        text.append(found.status())
         shapes.append({name: (region.x > 0, region.y > 2) for name, region in seen(found).items()})
         check_screen(found)
-    beside = {"list": (False, False), "tree": (True, False), "hex": (True, False)}
+    other = {"list": (False, False), "tree": (True, False), "hex": (True, False)}
     stacked = {"list": (False, False), "tree": (False, True), "hex": (False, True)}
     mixed = {"list": (False, False), "tree": (False, True), "hex": (True, True)}
-    assert shapes == [beside, stacked, mixed, mixed]
-    assert said == [
+    assert shapes == [other, stacked, mixed, mixed]
+    assert text == [
         "layout: side by side",
         "layout: one above the other",
         "layout: the list above, tree and bytes below it",
@@ -174,8 +175,8 @@ async def test_where_there_is_no_divider_it_says_so(found: Drive) -> None:
 
 async def mouse(found: Drive, kind: type[MouseDown] | type[MouseMove] | type[MouseUp], x: int, y: int) -> None:
     """The mouse at a cell of the screen, its button pressed."""
-    held = 0 if kind is MouseUp else 1
-    found.window.post_message(kind(None, x, y, 0, 0, held, False, False, False, x, y))
+    stored = 0 if kind is MouseUp else 1
+    found.window.post_message(kind(None, x, y, 0, 0, stored, False, False, False, x, y))
     await found.settle()
 
 

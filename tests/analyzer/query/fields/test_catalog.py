@@ -69,7 +69,7 @@ def test_a_path_may_end_at_an_operation_a_side_or_a_protocol() -> None:
         assert (field.kind, field.origin.path, field.origin.roles) == (FieldKind.PRESENCE, (), roles)
 
 
-def test_what_is_asked_of_any_message_and_what_others_call_things() -> None:
+def test_aliases_of_any_message_and_names_of_others() -> None:
     topic, key, correlation = resolve_fields(["kafka.topic", "kafka.api_key", "kafka.correlation_id"])
     assert isinstance(topic.origin, AliasedField)
     assert (topic.kind, topic.repeated) == (FieldKind.TEXT, True)

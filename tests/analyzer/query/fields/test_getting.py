@@ -69,10 +69,10 @@ def find_coordinator(version: int, key: bytes, kind: int) -> tuple[bytes, bytes]
     return request(10, version, string(key) + bytes([kind])), bytes(4)
 
 
-def test_what_a_coordinator_is_asked_for_is_said_beside_it(tmp_path: Path) -> None:
-    asked = [find_coordinator(version, b"k", kind)[0] for version, kind in ((1, 0), (2, 1), (1, 2), (2, 0))]
+def test_what_a_coordinator_is_requested_for_depends_on_the_key_type(tmp_path: Path) -> None:
+    requested = [find_coordinator(version, b"k", kind)[0] for version, kind in ((1, 0), (2, 1), (1, 2), (2, 0))]
     nothing = bytes.fromhex("00000004 00000000")
-    with opened(tmp_path, [(each, nothing) for each in asked]) as session:
+    with opened(tmp_path, [(each, nothing) for each in requested]) as session:
         rows = np.arange(0, len(session.rows), 2)
         fields = [find_field(name) for name in ("kafka.group", "kafka.transaction")]
         reading = FieldReader(RowReader(session), fields)

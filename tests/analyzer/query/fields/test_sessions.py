@@ -47,13 +47,13 @@ def test_every_fetch_of_a_consumer_has_topics() -> None:
     with Session([KAFKA]).load() as session:
         rows = rows_of(session, FETCH)
         assert len(rows) == 2 * 109
-        said = values(session, "kafka.Fetch.request.topics.topic", rows)
+        text = values(session, "kafka.Fetch.request.topics.topic", rows)
         by_id = values(session, "kafka.Fetch.request.topics.topicId", rows)
-        asked = [row for row in rows if session.rows.cell("role", row) == Role.REQUEST]
-        assert sum(not name and not key for name, key in zip(said, by_id, strict=True)) == 109 + 84
+        requested = [row for row in rows if session.rows.cell("role", row) == Role.REQUEST]
+        assert sum(not name and not key for name, key in zip(text, by_id, strict=True)) == 109 + 84
         for name in FIELDS:
             assert all(values(session, name, rows)), name
-        assert len(asked) == 109
+        assert len(requested) == 109
         study = Study(RowReader(session), np.array(rows))
         by_topic = study.measure_by("kafka.topic").groups
         assert sum(group.metrics.timed for group in by_topic if group.key != (None,)) == study.total.timed == 109
@@ -123,25 +123,25 @@ def test_what_leaves_memory_changes_nothing() -> None:
         assert compared == 8 * 109
 
 
-def test_no_more_is_kept_than_what_is_there_needs() -> None:
+def test_no_more_is_retained_than_what_is_there_needs() -> None:
     with Replayed(KAFKA, 30, 500) as session:
-        kept = []
+        remaining = []
         for _ in session.grow():
             follow_sessions(session).find_reach("topics", np.zeros(0, np.int64), len(session.rows))
             session.eviction.evict(max(session.rows.first, len(session.rows) - 200))
             followed = follow_sessions(session)._following.values()
-            kept.append(sum(len(each.rows) + len(each.sessions) for each in followed))
-    assert max(kept[len(kept) // 2 :]) <= max(kept[: len(kept) // 2]) + 20
+            remaining.append(sum(len(each.rows) + len(each.sessions) for each in followed))
+    assert max(remaining[len(remaining) // 2 :]) <= max(remaining[: len(remaining) // 2]) + 20
 
 
 # ---- made of bytes
 
 
-def fetch(session: int, epoch: int, named: str = "", gone: str = "") -> bytes:
+def fetch(session: int, epoch: int, named: str = "", removed: str = "") -> bytes:
     """Fetch 7; `named` as `a0 a1 b0`: topics and partitions."""
     body = struct.pack(">iiiibii", -1, 500, 1, 1 << 20, 0, session, epoch)
     body += _topics(named, lambda number: struct.pack(">iqqi", number, 0, 0, 1 << 20))
-    return request(FETCH, 7, body + _topics(gone, lambda number: struct.pack(">i", number)))
+    return request(FETCH, 7, body + _topics(removed, lambda number: struct.pack(">i", number)))
 
 
 def _topics(named: str, partition: object) -> bytes:
@@ -211,8 +211,8 @@ def by_chance(random: Random, count: int) -> Iterable[tuple[bytes, bytes]]:
     yield fetch(0, 0, "a0 b0 c0"), fetched(7)
     for epoch in range(1, count):
         named = " ".join(f"{random.choice('abcd')}{random.randrange(3)}" for _ in range(random.choice((0, 0, 1, 2))))
-        gone = f"{random.choice('abcd')}{random.randrange(3)}" if random.random() < 0.3 else ""
-        yield fetch(7, epoch, named, gone), fetched(7, 71 if random.random() < 0.1 else 0)
+        removed = f"{random.choice('abcd')}{random.randrange(3)}" if random.random() < 0.3 else ""
+        yield fetch(7, epoch, named, removed), fetched(7, 71 if random.random() < 0.1 else 0)
 
 
 def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +238,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(following.sessions) == 2
 
 
-def test_beyond_the_bound_nothing_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_bound_nothing_wrong_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MOST_REMEMBERED", 1)
     with opened(
         tmp_path, [OPENED, NEXT, (fetch(7, 2, "c0", "a0 b1"), fetched(7)), (fetch(7, 3), fetched(7))]

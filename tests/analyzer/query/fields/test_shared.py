@@ -72,6 +72,6 @@ def test_those_of_several_protocols_are_listed() -> None:
 
 
 @pytest.mark.parametrize(("name", "near"), [("topicc", "topic"), ("Fetch", "kafka.Fetch"), ("getdata", "zookeeper")])
-def test_what_is_no_name_is_told_with_one_that_is(name: str, near: str) -> None:
+def test_what_is_no_name_is_reported_with_one_that_is(name: str, near: str) -> None:
     with pytest.raises(UnknownField, match=near):
         find_field(name)

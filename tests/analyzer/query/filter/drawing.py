@@ -123,12 +123,12 @@ def comparisons(draw: Draw[Any], capture: Captured) -> Comparison:
             break
     value = values[draw(st.integers(0, len(values) - 1))] if values else None
     quantifier = draw(st.sampled_from((None, None, None, "any", "all")))
-    asked = draw(_ASKING[_kind(path, value)](path, value))
+    requested = draw(_ASKING[_kind(path, value)](path, value))
     if path not in KEYS and draw(st.integers(0, 3)) == 0:
-        asked = replace(
-            asked, value=replace(asked.value, path=re.sub(r"^(kafka\.\w+)\.(request|response)", r"\1", path))
+        requested = replace(
+            requested, value=replace(requested.value, path=re.sub(r"^(kafka\.\w+)\.(request|response)", r"\1", path))
         )
-    return asked if asked.operator is None else replace(asked, quantifier=quantifier)
+    return requested if requested.operator is None else replace(requested, quantifier=quantifier)
 
 
 _known: dict[str, list[str]] = {}
@@ -182,8 +182,8 @@ def _of_number(draw: Draw[Any], path: str, value: float) -> Comparison:
         return Comparison(Value(path, ("string",)), "contains", (Literal(str(value)[:2]),))
     if step == "bits":
         return Comparison(Value(path), "&", (Literal(str(draw(st.sampled_from((1, 2, 6, 0xFF)))), False),))
-    asked = _asking(draw, path, (*_EQUAL, *_ORDER), lambda: draw(_numbers(path, value)))
-    return asked if step == "none" else Comparison(Value(path, (step,)), asked.operator, asked.operands)
+    requested = _asking(draw, path, (*_EQUAL, *_ORDER), lambda: draw(_numbers(path, value)))
+    return requested if step == "none" else Comparison(Value(path, (step,)), requested.operator, requested.operands)
 
 
 def _plain(number: int) -> Literal:

@@ -89,10 +89,10 @@ ALL_OF = frozenset({"!=", "==="})
 def holds(expression: Expression, row: Row, labels: Labels | None = None) -> bool:
     """Whether a row fulfils an expression."""
     if isinstance(expression, Joined):
-        said = [holds(part, row, labels) for part in expression.parts]
+        text = [holds(part, row, labels) for part in expression.parts]
         if expression.word == "not":
-            return not said[0]
-        return all(said) if expression.word == "and" else any(said) if expression.word == "or" else sum(said) % 2 == 1
+            return not text[0]
+        return all(text) if expression.word == "and" else any(text) if expression.word == "or" else sum(text) % 2 == 1
     return _compared(expression, row, labels)
 
 
@@ -108,17 +108,17 @@ def _compared(comparison: Comparison, row: Row, labels: Labels | None) -> bool:
         return bool(found)
     label = (lambda number: labels(path, number)) if labels and not comparison.value.steps else _nameless
     if comparison.operator in ("in", "not in"):
-        said = [_is_in(value, comparison.operands, path, label) for value in found]
+        text = [_is_in(value, comparison.operands, path, label) for value in found]
         if comparison.operator == "not in":
-            said = [not each for each in said]
-            return any(said) if comparison.quantifier == "any" else all(said)
-        return all(said) if comparison.quantifier == "all" else any(said)
+            text = [not each for each in text]
+            return any(text) if comparison.quantifier == "any" else all(text)
+        return all(text) if comparison.quantifier == "all" else any(text)
     (operand,) = comparison.operands
     assert isinstance(operand, Literal)
     judge = _JUDGES[comparison.operator]
-    said = [judge(value, operand, path, label) for value in found]
+    text = [judge(value, operand, path, label) for value in found]
     every = comparison.operator in ALL_OF if comparison.quantifier is None else comparison.quantifier == "all"
-    return all(said) if every else any(said)
+    return all(text) if every else any(text)
 
 
 # ---- what a path leads to
@@ -343,8 +343,8 @@ def _asked(symbol: str) -> Callable[[Any, Literal, str, Callable[[int], str | No
             number = _number(literal, path)
             if number is not None:
                 return ask(value, number)
-            said = label(value)
-            return otherwise if said is None else ask(said, literal.text)
+            text = label(value)
+            return otherwise if text is None else ask(text, literal.text)
         data = _content(value)
         return data is not None and ask(data, literal.content)
 

@@ -43,7 +43,9 @@ FILTERS = (
 @pytest.mark.sampled(50)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", FILTERS)
-def test_a_mask_does_not_depend_on_how_rows_are_asked(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mask_does_not_depend_on_how_rows_are_requested(
+    text: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     capture = captured(name)
     rows, wanted = capture.all_rows, compile_filter(text)
     whole = wanted.find_mask(capture.reader, rows)
@@ -61,7 +63,7 @@ def test_a_mask_does_not_depend_on_how_rows_are_asked(text: str, name: str, monk
 
 
 @pytest.mark.parametrize("name", ["kafka.pcap", "kafka-4.4-share.pcap.zst"])
-def test_a_filter_may_be_asked_of_one_capture_after_the_other(name: str) -> None:
+def test_a_filter_may_be_requested_of_one_capture_after_the_other(name: str) -> None:
     for text in FILTERS:
         wanted = compile_filter(text)
         for capture in (captured(name), captured("mixed.pcapng"), captured(name)):
@@ -82,8 +84,8 @@ def streamed(request: pytest.FixtureRequest) -> Captured:
 
 def test_rows_of_a_stream_are_filtered_by_what_a_stream_prints(streamed: Captured) -> None:
     rows = streamed.all_rows
-    asked = [Comparison(Value(key)) for key in ("partner", "partner_id", "client", "latency", "error", "info")]
-    for comparison in asked:
+    requested = [Comparison(Value(key)) for key in ("partner", "partner_id", "client", "latency", "error", "info")]
+    for comparison in requested:
         found = compile_filter(comparison.value.path).find_mask(streamed.reader, rows).tolist()
         assert found == [holds(comparison, row) for row in streamed.printed]
     some = next(row["client"] for row in streamed.printed if row["client"])

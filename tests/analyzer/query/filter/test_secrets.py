@@ -51,10 +51,12 @@ def test_a_filter_tells_of_a_secret_only_that_it_is_there_and_its_length(name: s
         assert compile_filter(path).find_mask(capture.reader, rows).all()
         for content in sorted(contents, key=repr):
             literal = written(content)
-            asked = [f"{path} {operator} {literal}" for operator in ("==", "!=", "===", "!==", "<", ">=", "contains")]
-            asked += [f"{path} in {{{literal}}}", f"{path}[0:1] == {written(content[:1])}", f"{path}[0:1] != 'q'"]
-            asked += [f"{path} not in {{{literal}}}", f"{path} matches '.'"]
-            for text in asked:
+            requested = [
+                f"{path} {operator} {literal}" for operator in ("==", "!=", "===", "!==", "<", ">=", "contains")
+            ]
+            requested += [f"{path} in {{{literal}}}", f"{path}[0:1] == {written(content[:1])}", f"{path}[0:1] != 'q'"]
+            requested += [f"{path} not in {{{literal}}}", f"{path} matches '.'"]
+            for text in requested:
                 found = compile_filter(text).find_mask(capture.reader, rows)
                 assert not found[masked].any(), text
             wanted = Comparison(Value(path, ("len",)), "==", (Literal(str(len(content)), False),))
@@ -74,7 +76,7 @@ def test_what_is_searched_has_no_secrets_in_it(field: str, name: str) -> None:
     rows = with_secrets[:60]
     for contents in secrets.values():
         for content in contents:
-            said = content if isinstance(content, str) else content.decode("latin-1")
-            wanted = Comparison(Value(field), "contains", (Literal(said),))
+            text = content if isinstance(content, str) else content.decode("latin-1")
+            wanted = Comparison(Value(field), "contains", (Literal(text),))
             found = compile_filter(f"{field} contains {written(content)}").find_mask(capture.reader, np.array(rows))
             assert found.tolist() == [holds(wanted, capture.printed[row]) for row in rows]

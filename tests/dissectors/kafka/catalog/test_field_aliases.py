@@ -64,7 +64,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("name", "api", "version", "role", "places"), PLACES, ids=str)
-def test_where_a_number_beside_it_says_so(name: str, api: str, version: int, role: Role, places: str) -> None:
+def test_places_that_depend_on_a_discriminator(name: str, api: str, version: int, role: Role, places: str) -> None:
     key = next(each.key for each in apis().values() if each.name == api)
     (short,) = (each for each in field_aliases() if each.name == name)
     assert short.places is not None
@@ -73,7 +73,7 @@ def test_where_a_number_beside_it_says_so(name: str, api: str, version: int, rol
     assert all(each.discriminator_path == (*each.path[:-1], each.discriminator) for each in found)
 
 
-def test_what_stands_for_none_is_said() -> None:
+def test_what_stands_for_none_is_reported() -> None:
     nothing = {short.name: short.nothing for short in field_aliases() if short.nothing}
     assert nothing == {
         "topic": {"AAAAAAAAAAAAAAAAAAAAAA"},

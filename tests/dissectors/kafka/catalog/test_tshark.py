@@ -107,13 +107,13 @@ class Capture:
     def tshark(self, expression: str) -> set[int]:
         """The frames that tshark keeps."""
         command = ["tshark", "-n", "-r", str(self.path), *self.decode_as, "-Y", expression]
-        said = subprocess.run([*command, "-T", "fields", "-e", "frame.number"], capture_output=True, check=True)
-        return set(map(int, said.stdout.split()))
+        text = subprocess.run([*command, "-T", "fields", "-e", "frame.number"], capture_output=True, check=True)
+        return set(map(int, text.stdout.split()))
 
     def ours(self, expression: str) -> set[int]:
         """The frames that complete the messages which we keep."""
-        kept = compile_filter(expression).select_rows(self.reader, self.rows)
-        column = self.reader.read_column("last_packet", kept)
+        remaining = compile_filter(expression).select_rows(self.reader, self.rows)
+        column = self.reader.read_column("last_packet", remaining)
         assert isinstance(column, IntegerColumn)
         return set(column.numbers.tolist())
 
@@ -136,7 +136,7 @@ def test_an_expression_keeps_the_same_frames(name: str, expression: str, capture
 
 def test_every_alias_is_a_key_or_stands_somewhere() -> None:
     """A row of the table whose fields no schema has would never say anything."""
-    asked = [
+    requested = [
         Context(role, api.key, version)
         for api in apis().values()
         for version in range(api.versions.low, api.versions.high + 1)
@@ -144,4 +144,4 @@ def test_every_alias_is_a_key_or_stands_somewhere() -> None:
     ]
     for name, alias in aliases().items():
         assert (alias.key is None) is not (alias.paths is None), name
-        assert alias.paths is None or any(alias.paths(context) for context in asked), name
+        assert alias.paths is None or any(alias.paths(context) for context in requested), name

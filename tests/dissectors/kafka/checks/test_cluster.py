@@ -19,10 +19,14 @@ WRONG = "the credentials are probably wrong"
 
 def answer(at: int, *partitions: tuple[int, int], brokers: tuple[int, ...] = (1, 2), **more: Any) -> Step:
     """Metadata of one topic: leader and epoch of each of its partitions."""
-    told = [
+    reported = [
         {"partitionIndex": n, "leaderId": leader, "leaderEpoch": epoch} for n, (leader, epoch) in enumerate(partitions)
     ]
-    values = {"brokers": [{"nodeId": each} for each in brokers], "topics": [{"name": "t", "partitions": told}], **more}
+    values = {
+        "brokers": [{"nodeId": each} for each in brokers],
+        "topics": [{"name": "t", "partitions": reported}],
+        **more,
+    }
     return see("kafka", Context(Role.RESPONSE, api_keys()["Metadata"], 12), values, 1, at)
 
 
@@ -102,7 +106,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     check, steps, expected = CASES[case]
     assert texts(check, steps) == expected
 

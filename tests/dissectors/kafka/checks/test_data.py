@@ -170,11 +170,11 @@ CASES: dict[str, tuple[type[Check], list[MessageEvent], str | None]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_said_at_the_last(name: str) -> None:
+def test_what_is_reported_at_the_last(name: str) -> None:
     kind, steps, expected = CASES[name]
-    before, said = show(kind, steps[:-1]), show(kind, steps)
-    assert [expected in finding.text for finding in said[len(before) :] if expected] == [True] * (expected is not None)
-    assert len(said) - len(before) == (expected is not None)
+    before, text = show(kind, steps[:-1]), show(kind, steps)
+    assert [expected in finding.text for finding in text[len(before) :] if expected] == [True] * (expected is not None)
+    assert len(text) - len(before) == (expected is not None)
 
 
 @pytest.mark.parametrize("kind", [SequenceCheck, FetchSessionCheck, ClockCheck])

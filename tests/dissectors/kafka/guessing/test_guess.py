@@ -58,7 +58,7 @@ PRODUCER = struct.pack(">ihqh", 0, 0, 4123, 2)
     ],
     ids=["brokers", "a coordinator", "a token", "a producer"],
 )  # fmt: skip
-def test_what_is_told_by_its_bytes(body: bytes, name: str, values: dict[str, object]) -> None:
+def test_recognition_by_bytes(body: bytes, name: str, values: dict[str, object]) -> None:
     found, tree = both(answer(body), ORPHAN)
     assert found.values == values
     (finding,) = found.findings
@@ -88,7 +88,7 @@ def test_a_session_that_has_nothing_new_is_a_fetch() -> None:
     ],
     ids=["empty", "no error", "an error", "a throttle and an error", "the same, flexible", "noise", "text"],
 )
-def test_what_is_not_told_is_not_guessed(body: bytes, begin: str | None) -> None:
+def test_what_is_unknown_is_not_guessed(body: bytes, begin: str | None) -> None:
     found, _ = both(answer(body), ORPHAN)
     payload = body if begin else Secret(body)
     assert found.values == ({"payload": payload} if body else {})

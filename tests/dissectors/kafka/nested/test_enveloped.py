@@ -50,11 +50,11 @@ def inner_of(value: object, field: str, depth: int) -> object:
 )
 def test_records_are_decoded(records: bytes, sources: int) -> None:
     body, tree = both(envelope(produce(b"t", records)[4:]), ENVELOPE)
-    held = body.values["requestData"]
-    assert (held.name, held.value["code"], held.value["version"]) == ("ProduceRequest", 0, 7)
+    stored = body.values["requestData"]
+    assert (stored.name, stored.value["code"], stored.value["version"]) == ("ProduceRequest", 0, 7)
     alone, _ = both(produce(b"t", records), Context(Role.REQUEST, 0, 7))
-    assert held.value["fields"] == alone.values
-    assert len(held.value["fields"]["topicData"][0]["partitionData"][0]["records"][0]["records"]) == 1
+    assert stored.value["fields"] == alone.values
+    assert len(stored.value["fields"]["topicData"][0]["partitionData"][0]["records"][0]["records"]) == 1
     assert len(tree.sources) == sources
 
 
@@ -84,8 +84,8 @@ def test_answers_come_back_in_the_same_envelopes() -> None:
     body, _ = both(answer, Context(header.role, header.code, header.version, outcome.extra))
     innermost = inner_of(body.values["responseData"], "responseData", 1)
     assert isinstance(innermost, EmbeddedValue)
-    said = {"correlation": 5, "fields": {"brokers": [], "topics": []}}
-    assert innermost.value == {"code": 3, "version": 0, **said}
+    text = {"correlation": 5, "fields": {"brokers": [], "topics": []}}
+    assert innermost.value == {"code": 3, "version": 0, **text}
 
 
 def test_a_secret_in_one_is_secret_in_all_of_them() -> None:

@@ -89,23 +89,23 @@ ASSIGNORS = {
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name in ASSIGNORS], ids=str)
 def test_user_data_of_subscriptions(case: Case) -> None:
-    held, _ = joined("consumer", ASSIGNORS[case.name], subscription(case.data))
-    assert held.name == "ConsumerProtocolSubscription"
-    found = held.value["userData"]
+    stored, _ = joined("consumer", ASSIGNORS[case.name], subscription(case.data))
+    assert stored.name == "ConsumerProtocolSubscription"
+    found = stored.value["userData"]
     assert (found.name, found.data, plain(found)) == (case.name, case.data, case.value)
 
 
 @pytest.mark.parametrize("assignor", ["range", "mine", "StreamsPartitionAssignor", "", "sticky ", "stream"])
 def test_user_data_of_another_assignor_stays_bytes(assignor: str) -> None:
     data = some("StickyAssignorUserData", 1).data
-    held, _ = joined("consumer", assignor, subscription(data))
-    assert held.value["userData"] == data
+    stored, _ = joined("consumer", assignor, subscription(data))
+    assert stored.value["userData"] == data
 
 
 def test_other_clients_cooperate_with_the_layout_of_the_sticky_assignor() -> None:
     case = some("StickyAssignorUserData", 1)
-    held, _ = joined("consumer", "cooperative-sticky", subscription(case.data))
-    assert held.value["userData"].name == "StickyAssignorUserData"
+    stored, _ = joined("consumer", "cooperative-sticky", subscription(case.data))
+    assert stored.value["userData"].name == "StickyAssignorUserData"
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_other_clients_cooperate_with_the_layout_of_the_sticky_assignor() -> Non
 )
 @pytest.mark.parametrize("assignor", ["sticky", "stream"])
 def test_user_data_that_does_not_fit(data: bytes, assignor: str) -> None:
-    held, _ = joined("consumer", assignor, subscription(data))
-    assert held.value["userData"] == data
+    stored, _ = joined("consumer", assignor, subscription(data))
+    assert stored.value["userData"] == data
 
 
 @pytest.mark.parametrize("protocols", [1, 3])
@@ -133,8 +133,8 @@ def test_all_structures_of_a_tree_share_its_nodes(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("case", [case for case in CASES if case.name == "AssignmentInfo"], ids=str)
 @pytest.mark.parametrize(("version", "assignor"), [(3, None), (5, None), (5, "stream")])
 def test_user_data_of_assignments(case: Case, version: int, assignor: str | None) -> None:
-    held = synced(assignment(case.data), version, "consumer", assignor)
-    found = held.value["userData"]
+    stored = synced(assignment(case.data), version, "consumer", assignor)
+    found = stored.value["userData"]
     assert (found.name, plain(found)) == (case.name, case.value)
 
 
@@ -143,8 +143,8 @@ ASSIGNMENT = b'{"error":0,"master":"sr-1-a1","master_identity":{"version":1,"hos
 
 
 def test_what_schema_registrys_servers_say() -> None:
-    held, tree = joined("sr", "v0", IDENTITY)
-    assert (held.name, held.data, held.value) == ("SchemaRegistryIdentity", IDENTITY, json.loads(IDENTITY))
+    stored, tree = joined("sr", "v0", IDENTITY)
+    assert (stored.name, stored.data, stored.value) == ("SchemaRegistryIdentity", IDENTITY, json.loads(IDENTITY))
     assert node(tree, "body", "protocols", "[0]", "metadata", "port").value == 8081
     given = synced(ASSIGNMENT, 5, "sr", "v0")
     assert (given.name, given.value) == ("SchemaRegistryAssignment", json.loads(ASSIGNMENT))
@@ -172,17 +172,17 @@ def test_streams_versions_have_names_for_their_numbers() -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name == "ConnectWorkerState"], ids=str)
 def test_connects_workers(case: Case) -> None:
-    held, _ = joined("connect", "sessioned", case.data)
-    assert (held.name, plain(held)) == (case.name, case.value)
+    stored, _ = joined("connect", "sessioned", case.data)
+    assert (stored.name, plain(stored)) == (case.name, case.value)
     if case.value.get("allocation"):
-        assert held.value["allocation"].name == "ConnectAssignment"
+        assert stored.value["allocation"].name == "ConnectAssignment"
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name == "ConnectAssignment"], ids=str)
 @pytest.mark.parametrize("version", [3, 5])
 def test_connects_assignments(case: Case, version: int) -> None:
-    held = synced(case.data, version, "connect", "sessioned" if version == 5 else None)
-    assert (held.name, plain(held)) == (case.name, case.value)
+    stored = synced(case.data, version, "connect", "sessioned" if version == 5 else None)
+    assert (stored.name, plain(stored)) == (case.name, case.value)
 
 
 def test_a_connectors_own_task_has_a_name() -> None:
@@ -203,9 +203,9 @@ NEWEST = struct.pack(">hi", 3, 0) + struct.pack(">iii", -1, 0, 7) + b"\xff\xff"
     (19, b"more", {"_readAs": 3, "_rest": b"more"}),
 ])  # fmt: skip
 def test_a_newer_version_is_read_as_the_newest_known(version: int, rest: bytes, expected: dict[str, Any]) -> None:
-    held, tree = joined("consumer", "range", version.to_bytes(2) + NEWEST[2:] + rest)
+    stored, tree = joined("consumer", "range", version.to_bytes(2) + NEWEST[2:] + rest)
     known = {"topics": [], "userData": None, "ownedPartitions": [], "generationId": 7, "rackId": None}
-    assert held.value == {"_version": version, **known, **expected}
+    assert stored.value == {"_version": version, **known, **expected}
     if expected:
         mark = node(tree, "body", "protocols", "[0]", "metadata", "_version", "_readAs")
         assert mark.text == "newer than the tables, read as version 3"

@@ -154,7 +154,7 @@ def test_brackets_in_texts_do_not_nest() -> None:
     assert parts(b"[" + inner + b"]") != []
 
 
-def test_text_in_protobuf_is_told() -> None:
+def test_text_in_protobuf_is_recognised() -> None:
     texts = [(node.spec.name, node.text) for node in every(parts(registered(7, b"\0" + PROTOBUF))) if node.text]
     assert texts[1:] == [("protobuf", "by the wire format alone"), ("field 2", "abc")]
 

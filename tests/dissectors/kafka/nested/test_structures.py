@@ -309,17 +309,17 @@ def test_what_else_is_in_an_envelope_stays_bytes(inner: bytes) -> None:
     assert not unread(body)
 
 
-def test_an_envelopes_answer_needs_to_know_what_was_asked() -> None:
+def test_an_envelopes_answer_needs_to_know_what_was_requested() -> None:
     inner = struct.pack(">i", 5) + struct.pack(">h", 35) + struct.pack(">i", 0)
-    asked = Context(Role.RESPONSE, 58, 0, {"innerCode": "18", "innerVersion": "0"})
-    body, tree = both(answered(inner), asked)
+    requested = Context(Role.RESPONSE, 58, 0, {"innerCode": "18", "innerVersion": "0"})
+    body, tree = both(answered(inner), requested)
     assert body.values["responseData"].value == {
         "code": 18, "version": 0, "correlation": 5, "fields": {"errorCode": 35, "apiKeys": []},
     }  # fmt: skip
     assert [*body.values["responseData"].value] == ["code", "version", "correlation", "fields"]
     assert node(tree, "body", "responseData", "code").text == "ApiVersions"
     assert body.error is None, "the inner answer's error is not the envelope's"
-    assert both(answered(inner, 41), asked)[0].error == (41, "NOT_CONTROLLER")
+    assert both(answered(inner, 41), requested)[0].error == (41, "NOT_CONTROLLER")
     assert both(answered(inner), ANSWER)[0].values["responseData"] == Secret(inner), "it may hold anything"
 
 

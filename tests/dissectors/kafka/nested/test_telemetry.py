@@ -59,7 +59,7 @@ def test_the_source_says_where_it_comes_from() -> None:
     assert at_path(tree, source.parent) is node(tree, "body", "metrics", "compressed")
 
 
-def test_times_and_enums_are_told() -> None:
+def test_times_and_enums_are_reported() -> None:
     _, tree = pushed(PLAIN, 0)
     texts = {each.spec.name: each.text for each in every(tree.fields) if each.text}
     assert texts["start_time_unix_nano"] == "2023-11-14T22:13:20.123456789Z"

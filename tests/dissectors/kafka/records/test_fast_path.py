@@ -40,10 +40,10 @@ def expected(entries: bytes) -> list[Told]:
     found: dict[tuple[object, ...], list[object]] = {}
     for each in KAFKA.payloads.extract(KAFKA.values(frame(entries), CONTEXT).values, lambda: None):
         assert each.record is not None
-        told = found.setdefault(each.place[:-1], [each.record.offset, each.record.time, None, None])
+        reported = found.setdefault(each.place[:-1], [each.record.offset, each.record.time, None, None])
         assert isinstance(each.value, bytes)
-        told[2 if each.kind == "key" else 3] = each.value if each.kind == "key" else len(each.value)
-    return [tuple(told) for told in found.values()]  # type: ignore[misc]
+        reported[2 if each.kind == "key" else 3] = each.value if each.kind == "key" else len(each.value)
+    return [tuple(reported) for reported in found.values()]  # type: ignore[misc]
 
 
 def fields(contents: Sequence[bytes], lengths: Sequence[int] | None = None) -> LogFields:
@@ -71,9 +71,9 @@ def read(asked: LogFields) -> list[list[Told] | None]:
 def held(contents: Sequence[bytes]) -> list[bool]:
     """Which were read together; those are as the plain way has them."""
     found = read(fields(contents))
-    for content, told in zip(contents, found, strict=True):
-        assert told is None or told == expected(content)
-    return [told is not None for told in found]
+    for content, reported in zip(contents, found, strict=True):
+        assert reported is None or reported == expected(content)
+    return [reported is not None for reported in found]
 
 
 def some(chance: random.Random) -> Iterator[bytes]:
@@ -160,12 +160,12 @@ def test_what_is_cut_is_no_more_and_an_empty_record_is_none() -> None:
 def test_of_long_messages_all_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     sound = batch(record(0, 0, b"k", b"v"), 1)
     wrong = sound[:17] + b"\0\0\0\0" + sound[21:]
-    assert [told is None for told in read(fields([sound, wrong], [300_000, 300_000]))] == [False, True]
+    assert [reported is None for reported in read(fields([sound, wrong], [300_000, 300_000]))] == [False, True]
     many = batch(record(0, 0, b"k", b"v") * 9, 9)
     monkeypatch.setattr("dissectors.wire.budget.USUAL", 0)
     allow(1 << 20)
     try:
-        assert [told is None for told in read(fields([sound] * 2, [300_000, 10]))] == [True, False]
+        assert [reported is None for reported in read(fields([sound] * 2, [300_000, 10]))] == [True, False]
         packed = batch(COMPRESS["gzip"](b"\0" * 100), 1, 1)
         assert read(fields([packed])) == [None]
         assert read(fields([many])) != [None]
@@ -184,7 +184,7 @@ def test_a_bomb_is_left() -> None:
         allow(USUAL)
 
 
-def test_much_is_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_path, "TOGETHER", 100)
     packed = batch(COMPRESS["gzip"](record(0, 0, b"k", bytes(90))), 1, 1)
     contents = [packed, batch(record(0, 0, b"plain", b"v"), 1), packed * 2, message(1, b"odd"), packed, b""]

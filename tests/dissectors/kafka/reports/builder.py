@@ -49,8 +49,8 @@ class ReportBuilder(Telling):
 
 def subscription(*topics: str) -> list[dict[str, Any]]:
     """The protocols of a JoinGroup: one, which subscribes to these topics."""
-    held = EmbeddedValue(b"", {"topics": list(topics)}, "ConsumerProtocolSubscription")
-    return [{"name": "range", "metadata": held}]
+    stored = EmbeddedValue(b"", {"topics": list(topics)}, "ConsumerProtocolSubscription")
+    return [{"name": "range", "metadata": stored}]
 
 
 def assignment(**topics: list[int]) -> EmbeddedValue:

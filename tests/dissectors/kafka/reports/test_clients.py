@@ -14,9 +14,9 @@ from tests.dissectors.kafka.reports.builder import ReportBuilder
 
 def negotiate(found: ReportBuilder, most: int = 9, **more: int) -> None:
     """A client asks what the broker takes: Produce up to a version."""
-    asked = {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "4.0"}
+    requested = {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "4.0"}
     found.call(
-        "ApiVersions", asked, {"apiKeys": [{"apiKey": 0, "minVersion": 0, "maxVersion": most}]}, version=3, **more
+        "ApiVersions", requested, {"apiKeys": [{"apiKey": 0, "minVersion": 0, "maxVersion": most}]}, version=3, **more
     )
 
 

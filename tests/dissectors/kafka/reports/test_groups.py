@@ -170,10 +170,10 @@ def beat(
     group: ReportBuilder, stream: int, epoch: int, answer: int, given: list[int] | None = None, **more: Any
 ) -> None:
     """A heartbeat of KIP-848 and its answer."""
-    asked = {"groupId": "n", "memberId": f"m{stream}", "memberEpoch": epoch, "subscribedTopicNames": ["t"]}
+    requested = {"groupId": "n", "memberId": f"m{stream}", "memberEpoch": epoch, "subscribedTopicNames": ["t"]}
     parts = None if given is None else {"topicPartitions": [{"topicId": "id-of-t", "partitions": given}]}
     group.call(
-        *("ConsumerGroupHeartbeat", asked, {"memberId": f"m{stream}", "memberEpoch": answer, "assignment": parts}),
+        *("ConsumerGroupHeartbeat", requested, {"memberId": f"m{stream}", "memberEpoch": answer, "assignment": parts}),
         stream=stream,
         **more,
     )

@@ -81,11 +81,13 @@ def test_heartbeats_that_rebalance_are_no_errors() -> None:
 
 def test_a_member_of_heartbeats() -> None:
     found = ReportBuilder(MemberReport)
-    asked = {"groupId": "g", "memberId": "m", "memberEpoch": 0, "rebalanceTimeoutMs": 60_000}
+    requested = {"groupId": "g", "memberId": "m", "memberEpoch": 0, "rebalanceTimeoutMs": 60_000}
     given = {"topicPartitions": [{"topicId": "T", "partitions": [0]}]}
-    found.call("ConsumerGroupHeartbeat", asked, {"memberId": "m", "memberEpoch": 1, "assignment": given})
-    found.call("ConsumerGroupHeartbeat", asked | {"memberEpoch": 1}, {"memberId": "m", "memberEpoch": 1}, after=2000)
-    found.call("ConsumerGroupHeartbeat", asked | {"memberEpoch": -1}, {"memberId": "m", "memberEpoch": -1})
+    found.call("ConsumerGroupHeartbeat", requested, {"memberId": "m", "memberEpoch": 1, "assignment": given})
+    found.call(
+        "ConsumerGroupHeartbeat", requested | {"memberEpoch": 1}, {"memberId": "m", "memberEpoch": 1}, after=2000
+    )
+    found.call("ConsumerGroupHeartbeat", requested | {"memberEpoch": -1}, {"memberId": "m", "memberEpoch": -1})
     (row,) = found.finish()
     assert (row["state"], row["heartbeats"], row["partitions"], row["joins"]) == ("left", 3, "T[0]", 1)
     assert row["silence_ns"] == 2_000_000_000

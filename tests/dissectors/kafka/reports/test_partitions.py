@@ -18,8 +18,8 @@ def metadata(found: ReportBuilder, leader: int, epoch: int, in_sync: list[int], 
 def produce(found: ReportBuilder, error: int = 0, **more: Any) -> None:
     """A batch of three records to t[0], and the answer."""
     data = [{"index": 0, "records": [{"count": 3, "length": 60}]}]
-    told = [{"index": 0, "errorCode": error, "currentLeader": more.pop("current", None)}]
-    answer = {"responses": [{"name": "t", "partitionResponses": told}]}
+    reported = [{"index": 0, "errorCode": error, "currentLeader": more.pop("current", None)}]
+    answer = {"responses": [{"name": "t", "partitionResponses": reported}]}
     found.call("Produce", {"topicData": [{"name": "t", "partitionData": data}]}, answer, **more)
 
 

@@ -41,7 +41,7 @@ def test_a_producer() -> None:
     assert (row["retries"], row["errors"], row["advice"]) == ([], [], None)
 
 
-def test_producers_are_told_apart() -> None:
+def test_producers_are_distinguished() -> None:
     found = ReportBuilder(ProducerReport)
     found.send("Produce", request(batch()))
     found.send("Produce", request(batch(producerId=8)))

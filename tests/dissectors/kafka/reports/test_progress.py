@@ -15,18 +15,18 @@ def fetch(
     topics = [] if offset is None else [{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": offset}]}]
     records = [{"baseOffset": base, "lastOffsetDelta": n - 1, "count": n, "length": 10 * n} for base, n in batches]
     partition = {"partitionIndex": 0, "errorCode": error, "highWatermark": end, "records": records}
-    asked = {"replicaId": more.pop("replica", -1), "topics": topics}
-    return found.call("Fetch", asked, {"responses": [{"topic": "t", "partitions": [partition]}]}, **more)
+    requested = {"replicaId": more.pop("replica", -1), "topics": topics}
+    return found.call("Fetch", requested, {"responses": [{"topic": "t", "partitions": [partition]}]}, **more)
 
 
 def commit(found: ReportBuilder, offset: int, error: int = 0, **more: Any) -> int:
     """An OffsetCommit of t[0]."""
-    asked = {
+    requested = {
         "groupId": "g",
         "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": offset}]}],
     }
-    told = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": error}]}]}
-    return found.call("OffsetCommit", asked, told, **more)
+    reported = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": error}]}]}
+    return found.call("OffsetCommit", requested, reported, **more)
 
 
 def test_a_group_reads_a_partition() -> None:

@@ -14,13 +14,13 @@ X = {"transactionalId": "x", "producerId": 7, "producerEpoch": 0}
 
 def add(found: ReportBuilder, *partitions: int, epoch: int = 0, error: int = 0, **more: Any) -> int:
     """AddPartitionsToTxn of partitions of t."""
-    asked = {
+    requested = {
         "v3AndBelowTransactionalId": "x", "v3AndBelowProducerId": 7, "v3AndBelowProducerEpoch": epoch,
         "v3AndBelowTopics": [{"name": "t", "partitions": list(partitions)}],
     }  # fmt: skip
     results = [{"partitionIndex": each, "partitionErrorCode": error} for each in partitions]
     return found.call(
-        "AddPartitionsToTxn", asked, {"resultsByTopicV3AndBelow": [{"resultsByPartition": results}]}, **more
+        "AddPartitionsToTxn", requested, {"resultsByTopicV3AndBelow": [{"resultsByPartition": results}]}, **more
     )
 
 
@@ -28,14 +28,14 @@ def produce(found: ReportBuilder, count: int, partition: int = 0, epoch: int = 0
     """A transactional batch."""
     batch = {"producerId": 7, "producerEpoch": epoch, "count": count, "length": 50}
     data = [{"name": "t", "partitionData": [{"index": partition, "records": [batch]}]}]
-    told = {"responses": [{"name": "t", "partitionResponses": [{"index": partition, "errorCode": error}]}]}
-    return found.call("Produce", {"transactionalId": "x", "topicData": data}, told, **more)
+    reported = {"responses": [{"name": "t", "partitionResponses": [{"index": partition, "errorCode": error}]}]}
+    return found.call("Produce", {"transactionalId": "x", "topicData": data}, reported, **more)
 
 
 def end(found: ReportBuilder, committed: bool = True, error: int = 0, epoch: int = 0, **more: Any) -> int:
     """EndTxn."""
-    asked = X | {"committed": committed, "producerEpoch": epoch}
-    return found.call("EndTxn", asked, {"errorCode": error}, **more)
+    requested = X | {"committed": committed, "producerEpoch": epoch}
+    return found.call("EndTxn", requested, {"errorCode": error}, **more)
 
 
 @pytest.mark.parametrize(("committed", "state"), [(True, "committed"), (False, "aborted")])

@@ -32,18 +32,18 @@ def test_what_lies_behind_a_lost_segment_is_not_shown(tmp_path: Path) -> None:
     talk = Talk(((CLIENT, AUTHENTICATE * 2),))
     parts = segments(talk, lambda data: (data[i : i + 10] for i in range(0, len(data), 10)))
     lost = len(AUTHENTICATE) + (-len(AUTHENTICATE) % 10) + 10
-    kept = [each for each in parts if not (each.at == lost and each.payload)]
-    with Session([capture(tmp_path / "lost.pcap", kept)]).load() as session:
+    remaining = [each for each in parts if not (each.at == lost and each.payload)]
+    with Session([capture(tmp_path / "lost.pcap", remaining)]).load() as session:
         tree = decode_tree(session, 1)
         spans = find_secret_spans(tree)[0]
-        said = JsonWriter(Limits(bytes_limit=None)).format_line([make_node_object(node) for node in tree.fields])
+        text = JsonWriter(Limits(bytes_limit=None)).format_line([make_node_object(node) for node in tree.fields])
         data = bytearray(tree.sources[0].data)
     assert any(node.spec.type == "gap" for node in tree.fields)
     assert PASSWORD[-8:] in data
     for start, stop in spans:
         data[start:stop] = bytes(stop - start)
     assert PASSWORD[-8:] not in data
-    assert PASSWORD[-8:].hex().encode() not in said
+    assert PASSWORD[-8:].hex().encode() not in text
 
 
 def test_a_broker_that_hangs_up_has_refused(tmp_path: Path) -> None:

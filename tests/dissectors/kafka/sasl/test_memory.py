@@ -89,10 +89,10 @@ def test_cut_messages(cut: int) -> None:
     """What is cut of a handshake is at most not told: no other mechanism, and nobody else's round."""
     messages, whole = CASES["two rounds, and again"]
     for outcome, expected in zip(outcomes(messages, cut), whole, strict=True):
-        told = outcome.extra or {}
-        assert told.keys() <= {"sender", "mechanism", "round", "again"}
-        assert told.get("sender") in (None, (expected or {}).get("sender"))
-        assert told.get("mechanism") in (None, (expected or {}).get("mechanism"))
+        reported = outcome.extra or {}
+        assert reported.keys() <= {"sender", "mechanism", "round", "again"}
+        assert reported.get("sender") in (None, (expected or {}).get("sender"))
+        assert reported.get("mechanism") in (None, (expected or {}).get("mechanism"))
 
 
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_errors"])

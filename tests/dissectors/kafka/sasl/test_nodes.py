@@ -90,7 +90,7 @@ def test_no_secret_is_printed(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.secrets], ids=str)
-def test_all_is_printed_when_asked_for(case: Case) -> None:
+def test_all_is_printed_when_requested(case: Case) -> None:
     """The bytes of the message are shown as they are, and so is what was decoded from a token."""
     for frame, context in ways(case):
         assert frame.hex() in printed(frame, context, Limits(bytes_limit=None, show_secrets=True))
@@ -103,7 +103,7 @@ def test_the_line_says_who(case: Case) -> None:
     assert info.startswith(", ".join((case.mechanism, *case.words)))
 
 
-def test_parts_of_a_token_are_readable_beside_secret_ones() -> None:
+def test_parts_of_a_token_are_readable_next_to_secret_ones() -> None:
     frame, context = ways(CASES[0])[2]
     _, tree = both(frame, context)
     token = node(tree, "body", "authBytes")

@@ -65,8 +65,8 @@ def pong(at: int, **more: Any) -> MessageEvent:
 
 
 def agree(client: int, broker: int, flags: Any = None, of_client: Any = None) -> list[Step]:
-    told = {"protocol_version": broker, "feature_flags": flags}
-    return call("CONNECT", "CONNECTED", 0, told, protocol_version=client, feature_flags=of_client)
+    reported = {"protocol_version": broker, "feature_flags": flags}
+    return call("CONNECT", "CONNECTED", 0, reported, protocol_version=client, feature_flags=of_client)
 
 
 def subscribe(number: int = 3, name: str = "s", stream: int = 1, at: int = 0) -> MessageEvent:
@@ -313,7 +313,7 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     kind, steps, expected = CASES[case]
     found = texts(kind, steps)
     assert len(found) == len(expected), found

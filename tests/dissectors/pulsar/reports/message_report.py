@@ -76,21 +76,21 @@ class ReportBuilder(Telling):
 
     def producer(self, number: int = 0, topic: str = TOPIC, **more: Any) -> int:
         """One that is made at once, called `p`."""
-        asked = {"topic": topic, "producer_id": number}
-        return self.call("PRODUCER", asked, "PRODUCER_SUCCESS", {"producer_name": "p"}, **more)
+        requested = {"topic": topic, "producer_id": number}
+        return self.call("PRODUCER", requested, "PRODUCER_SUCCESS", {"producer_name": "p"}, **more)
 
     def send(
         self, entry: int, sequence: int = 0, number: int = 0, *, stream: int = 1, after: int = 1, **more: Any
     ) -> int:
         """A SEND, and the receipt that tells its id."""
-        asked = {"producer_id": number, "sequence_id": sequence, **more}
-        said = {"producer_id": number, "sequence_id": sequence, "message_id": place(entry)}
-        return self.call("SEND", asked, "SEND_RECEIPT", said, stream=stream, after=after)
+        requested = {"producer_id": number, "sequence_id": sequence, **more}
+        text = {"producer_id": number, "sequence_id": sequence, "message_id": place(entry)}
+        return self.call("SEND", requested, "SEND_RECEIPT", text, stream=stream, after=after)
 
     def consumer(self, number: int = 0, topic: str = TOPIC, subscription: str = "s", **more: Any) -> int:
         """One that is made at once, called `c` and its number."""
-        asked = {"topic": topic, "subscription": subscription, "subType": "Shared"}
-        return self.call("SUBSCRIBE", {**asked, "consumer_id": number, "consumer_name": f"c{number}"}, **more)
+        requested = {"topic": topic, "subscription": subscription, "subType": "Shared"}
+        return self.call("SUBSCRIBE", {**requested, "consumer_id": number, "consumer_name": f"c{number}"}, **more)
 
     def flow(self, permits: object, number: int = 0, **more: Any) -> int:
         """FLOW."""

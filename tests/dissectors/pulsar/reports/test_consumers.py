@@ -100,7 +100,7 @@ def test_an_entry_that_is_named_twice_in_an_ack_is_one() -> None:
 
 
 @pytest.mark.parametrize(("ids", "again", "left"), [([], 3, 0), ([place(0), place(9)], 2, 2)])
-def test_what_is_asked_for_again_is_taken_back(ids: list[Any], again: int, left: int) -> None:
+def test_what_is_requested_again_is_taken_back(ids: list[Any], again: int, left: int) -> None:
     book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(10)
@@ -124,9 +124,9 @@ def test_acks_that_fail() -> None:
     book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.message(0)
-    asked = {"consumer_id": 0, "ack_type": "Individual", "message_id": [place(0)]}
-    book.call("ACK", asked, "ACK_RESPONSE", {"consumer_id": 0, "error": "NotAllowedError"})
-    book.call("ACK", asked, "ACK_RESPONSE", {"consumer_id": 0})
+    requested = {"consumer_id": 0, "ack_type": "Individual", "message_id": [place(0)]}
+    book.call("ACK", requested, "ACK_RESPONSE", {"consumer_id": 0, "error": "NotAllowedError"})
+    book.call("ACK", requested, "ACK_RESPONSE", {"consumer_id": 0})
     assert book.only("acks_failed", "acked", "acks_beside") == [(1, 1, 1)]
 
 
@@ -158,8 +158,8 @@ def test_a_seek_makes_it_subscribe_again() -> None:
 
 def test_one_that_is_refused() -> None:
     book = ReportBuilder(ConsumerReport)
-    asked = {"topic": TOPIC, "subscription": "s", "subType": "Exclusive", "consumer_id": 0}
-    book.call("SUBSCRIBE", asked, "ERROR", {"error": "ConsumerBusy"})
+    requested = {"topic": TOPIC, "subscription": "s", "subType": "Exclusive", "consumer_id": 0}
+    book.call("SUBSCRIBE", requested, "ERROR", {"error": "ConsumerBusy"})
     book.consumer()
     assert book.only("state", "error", "type") == [("refused", "ConsumerBusy", "Exclusive"), ("open", None, "Shared")]
 

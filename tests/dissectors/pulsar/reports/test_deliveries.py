@@ -152,9 +152,9 @@ def test_an_ack_of_many_is_named_by_the_latest_of_them() -> None:
         book.message(entry, stream=READER)
     ack = book.ack(39, kind="Cumulative", stream=READER)
     assert book.only("ack") == [(ack,)] * 40
-    said = book.said(ack)
-    assert len(said) == 16
-    assert said[-1].startswith("acknowledges message 7:39 ")
+    text = book.said(ack)
+    assert len(text) == 16
+    assert text[-1].startswith("acknowledges message 7:39 ")
 
 
 def test_chunks_are_one_message_by_the_id_of_the_last() -> None:
@@ -197,11 +197,11 @@ def test_a_message_on_both_sides_of_a_proxy_is_one() -> None:
         book.producer(stream=stream)
     for stream in (2, 12):
         book.consumer(stream=stream)
-    asked, said = {"producer_id": 0, "sequence_id": 0}, {"producer_id": 0, "message_id": place(0)}
-    outer = book.tell("SEND", asked, partner=book.row + 3)
-    inner = book.tell("SEND", asked, stream=11, partner=book.row + 1)
-    book.reply(inner, "SEND_RECEIPT", said, stream=11)
-    book.reply(outer, "SEND_RECEIPT", said)
+    requested, text = {"producer_id": 0, "sequence_id": 0}, {"producer_id": 0, "message_id": place(0)}
+    outer = book.tell("SEND", requested, partner=book.row + 3)
+    inner = book.tell("SEND", requested, stream=11, partner=book.row + 1)
+    book.reply(inner, "SEND_RECEIPT", text, stream=11)
+    book.reply(outer, "SEND_RECEIPT", text)
     delivery = book.message(0, stream=12)
     book.message(0, stream=2)
     ack = book.ack(0, stream=2)
@@ -210,7 +210,7 @@ def test_a_message_on_both_sides_of_a_proxy_is_one() -> None:
     assert book.only(*columns) == [(outer, delivery, ack, SIZE, 0, 3 * MS, 5 * MS, MS, 6 * MS)]
 
 
-def test_a_proxy_on_the_same_host_is_told_by_connect() -> None:
+def test_a_proxy_on_the_same_host_is_recognised_by_connect() -> None:
     book = ReportBuilder(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
     book.tell("CONNECT", {"proxy_to_broker_url": "pulsar://b"}, stream=2)
     for stream in (12, 2, 22):
@@ -253,8 +253,8 @@ def test_what_has_no_line(marker: bool) -> None:
 
 def test_partitions_are_in_the_id() -> None:
     book = begun()
-    said = {"producer_id": 0, "message_id": place(5, partition=3)}
-    book.call("SEND", {"producer_id": 0}, "SEND_RECEIPT", said)
+    text = {"producer_id": 0, "message_id": place(5, partition=3)}
+    book.call("SEND", {"producer_id": 0}, "SEND_RECEIPT", text)
     assert book.only("message") == [("7:5:3",)]
 
 

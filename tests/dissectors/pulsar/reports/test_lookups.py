@@ -21,13 +21,13 @@ A, B = "pulsar://a:6650", "pulsar://b:6650"
 
 
 def metadata(lines: CommandReportBuilder, partitions: int = 0, stream: int = 1) -> None:
-    told = {"partitions": partitions, "response": "Success"}
-    lines.call("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE", told, stream=stream, **TOPIC)
+    reported = {"partitions": partitions, "response": "Success"}
+    lines.call("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE", reported, stream=stream, **TOPIC)
 
 
 def lookup(lines: CommandReportBuilder, broker: str, response: str = "Connect", stream: int = 1, took: int = 1) -> None:
-    told = {"brokerServiceUrl": broker, "response": response}
-    lines.call("LOOKUP", "LOOKUP_RESPONSE", told, stream=stream, took=took, **TOPIC)
+    reported = {"brokerServiceUrl": broker, "response": response}
+    lines.call("LOOKUP", "LOOKUP_RESPONSE", reported, stream=stream, took=took, **TOPIC)
 
 
 def producer(lines: CommandReportBuilder, stream: int = 1, **told: Any) -> None:
@@ -78,8 +78,8 @@ def much_later(lines: CommandReportBuilder) -> None:
 
 
 def failed(lines: CommandReportBuilder) -> None:
-    told = {"response": "Failed", "error": "ServiceNotReady"}
-    lines.call("LOOKUP", "LOOKUP_RESPONSE", told, **TOPIC)
+    reported = {"response": "Failed", "error": "ServiceNotReady"}
+    lines.call("LOOKUP", "LOOKUP_RESPONSE", reported, **TOPIC)
 
 
 def coordinator(lines: CommandReportBuilder) -> None:
@@ -156,9 +156,9 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "java4_errors.pcap.zst"]).load() as session:
         (chapter,) = ReportReading(session, [LookupReport]).run()
-    said = [LookupReport.cells(entry) for entry in chapter.entries]
-    assert sum(each["result"] == "failed" for each in said) == 6
-    assert {each["error"] for each in said if each["result"] == "refused"} == {
+    text = [LookupReport.cells(entry) for entry in chapter.entries]
+    assert sum(each["result"] == "failed" for each in text) == 6
+    assert {each["error"] for each in text if each["result"] == "refused"} == {
         "ProducerBusy",
         "ConsumerBusy",
         "SubscriptionNotFound",

@@ -54,7 +54,7 @@ def test_one_that_is_refused_and_comes_again_is_two(error: str, state: str) -> N
     assert book.only("state", "error") == [(state, error), ("open", None)]
 
 
-def test_one_that_is_asked_for_again_while_it_stands_is_one() -> None:
+def test_one_that_is_requested_again_while_it_stands_is_one() -> None:
     book = ReportBuilder(ProducerReport)
     book.producer()
     book.send(0)
@@ -161,7 +161,7 @@ def test_one_names_no_more_messages_than_that() -> None:
     book = ReportBuilder(ProducerReport)
     book.producer()
     for sequence in range(200):
-        said = {"producer_id": 0, "error": "PersistenceError"}
-        book.call("SEND", {"producer_id": 0, "sequence_id": sequence}, "SEND_ERROR", said)
+        text = {"producer_id": 0, "error": "PersistenceError"}
+        book.call("SEND", {"producer_id": 0, "sequence_id": sequence}, "SEND_ERROR", text)
     assert book.only("errors") == [(200,)]
     assert len(book.entries[0].rows) == ProducerRow.most_rows

@@ -66,8 +66,8 @@ def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([GOLDEN / "go4_chunks.pcap.zst"]).load() as session:
         (chapter,) = ReportReading(session, [DeliveryReport]).run()
         (entry,) = chapter.entries
-        said = DeliveryReport.cells(entry)
-        assert (said["state"], said["chunks"], said["redelivered"]) == ("acked", 5, 0)
-        assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.report is DeliveryReport]
-        assert part.text.startswith(f"sends message {said['message']} of persistent://")
+        text = DeliveryReport.cells(entry)
+        assert (text["state"], text["chunks"], text["redelivered"]) == ("acked", 5, 0)
+        assert text["sent"] < session.rows.cell("time", text["delivery"]) < session.rows.cell("time", text["ack"])
+        (part,) = [part for part in parts_of(session, text["send"]) if part.report is DeliveryReport]
+        assert part.text.startswith(f"sends message {text['message']} of persistent://")

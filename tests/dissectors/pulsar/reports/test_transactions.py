@@ -106,9 +106,9 @@ def test_what_is_counted() -> None:
     both(begin, work, lambda b: by_the_broker(b, "COMMIT"), lambda b: end(b, "COMMIT"))(lines)
     columns = ("transaction", "client", "coordinator", "sends", "sent", "acks", "topics", "subscriptions")
     assert lines.only(*columns) == [("(3,7)", "10.0.0.0:50001", 3, 1, 5, 2, ["t"], ["s of t"])]
-    said = TransactionReport.cells(lines.entries[0])
-    assert (said["timeout_ns"], said["made_ns"], said["told"], said["ended_there"]) == (1000 * MS, MS, 1, 1)
-    assert said["took_ns"] == 15 * MS
+    text = TransactionReport.cells(lines.entries[0])
+    assert (text["timeout_ns"], text["made_ns"], text["told"], text["ended_there"]) == (1000 * MS, MS, 1, 1)
+    assert text["took_ns"] == 15 * MS
     assert TransactionReport.describe(lines.entries[0], 4) == (
         "send of transaction (3,7): committed by the client, in 15 ms, 5 messages sent, 2 acknowledged in it"
     )
@@ -133,6 +133,6 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "go4_txn.pcap.zst"]).load() as session:
         (chapter,) = ReportReading(session, [TransactionReport]).run()
-    said = [TransactionReport.cells(entry) for entry in chapter.entries]
-    assert [(each["transaction"], each["outcome"]) for each in said] == [("(0,7)", "committed"), ("(0,8)", "aborted")]
-    assert [(each["sent"], each["acks"], each["told"], each["ended_there"]) for each in said] == [(1, 1, 2, 2)] * 2
+    text = [TransactionReport.cells(entry) for entry in chapter.entries]
+    assert [(each["transaction"], each["outcome"]) for each in text] == [("(0,7)", "committed"), ("(0,8)", "aborted")]
+    assert [(each["sent"], each["acks"], each["told"], each["ended_there"]) for each in text] == [(1, 1, 2, 2)] * 2

@@ -126,7 +126,7 @@ def test_a_transfer_that_begins_and_ends_within_messages() -> None:
     assert body.values["continues"] == log[len(LOG) : -20]
 
 
-def test_a_checksum_that_is_wrong_is_said_and_the_next_message_read() -> None:
+def test_a_checksum_that_is_wrong_is_reported_and_the_next_message_read() -> None:
     broken = LOG.replace(b"one", b"0ne")
     body = HA.values(transfer(BASE, broken), Context(Role.PUSH))
     assert [finding.code for finding in body.findings] == ["crc-mismatch"]

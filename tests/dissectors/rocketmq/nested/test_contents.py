@@ -274,7 +274,7 @@ def test_places_in_both_spellings(text: str, behind: str) -> None:
     ]
 
 
-def test_what_cannot_be_spelt() -> None:
+def test_what_cannot_be_written() -> None:
     assert spell_json(b'"ab"', "a") is None
     assert spell_json(b'"\xff"', "\xff") is None
     assert spell_json(b'"', "") is None

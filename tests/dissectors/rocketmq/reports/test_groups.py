@@ -124,7 +124,7 @@ def test_producers_have_lines_too() -> None:
     assert lines.only("group", "part", "state", "kind") == [("h", "producer", "left", None)]
 
 
-def test_what_is_said_of_a_message() -> None:
+def test_what_is_reported_of_a_message() -> None:
     lines = CommandReportBuilder(GroupReport)
     whole(lines)
     lines.finish()

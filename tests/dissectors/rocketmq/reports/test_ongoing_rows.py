@@ -24,9 +24,9 @@ Row = dict[str, Any]
 def lines(path: Path) -> list[list[Row]]:
     with Session([path]).load() as session:
         reading = ReportReading(session, [RouteReport, QueueReport, GroupReport, RoleReport])
-        told = [[chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run()]
+        reported = [[chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run()]
         assert not reading.problems
-    return told
+    return reported
 
 
 @pytest.mark.parametrize("name", NAMES)

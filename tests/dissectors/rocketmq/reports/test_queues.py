@@ -16,8 +16,8 @@ EMPTY, RETRY, MOVED = (19, "PULL_NOT_FOUND"), (20, "PULL_RETRY_IMMEDIATELY"), (2
 
 
 def pull(lines: CommandReportBuilder, at: int, to: int, end: int, flag: int = 2, **more: Any) -> None:
-    said = {"nextBeginOffset": to, "minOffset": 0, "maxOffset": end}
-    lines.call("PULL_MESSAGE", said, **OF, queueOffset=at, sysFlag=flag, **more)
+    text = {"nextBeginOffset": to, "minOffset": 0, "maxOffset": end}
+    lines.call("PULL_MESSAGE", text, **OF, queueOffset=at, sysFlag=flag, **more)
 
 
 def commit(lines: CommandReportBuilder, offset: int) -> None:
@@ -92,7 +92,7 @@ def test_a_queue(case: str) -> None:
     assert {name: line[name] for name in expected} == expected
 
 
-def test_queues_are_told_apart() -> None:
+def test_queues_are_distinguished() -> None:
     lines = CommandReportBuilder(QueueReport)
     for name, other in (("topic", "u"), ("consumerGroup", "h"), ("queueId", 3)):
         lines.tell("UPDATE_CONSUMER_OFFSET", **{**OF, name: other}, commitOffset=1)
@@ -100,7 +100,7 @@ def test_queues_are_told_apart() -> None:
     assert lines.only("topic", "group", "queue") == [("u", "g", 2), ("t", "h", 2), ("t", "g", 3)]
 
 
-def test_what_is_said_of_a_message() -> None:
+def test_what_is_reported_of_a_message() -> None:
     lines = CommandReportBuilder(QueueReport)
     pushed(lines)
     lines.finish()

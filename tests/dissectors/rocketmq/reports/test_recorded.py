@@ -56,8 +56,8 @@ def _messages(rows: list[Row], *operations: str) -> list[Row]:
 
 def _sent(rows: list[Row]) -> int:
     """Messages in all SENDs."""
-    asked = [row for row in rows if row.get("operation") in SENDS and row["role"] != "response"]
-    return sum(len(row["fields"]["body"]["messages"]) if row["operation"] == SENDS[2] else 1 for row in asked)
+    requested = [row for row in rows if row.get("operation") in SENDS and row["role"] != "response"]
+    return sum(len(row["fields"]["body"]["messages"]) if row["operation"] == SENDS[2] else 1 for row in requested)
 
 
 def _stored(rows: list[Row]) -> int:
@@ -75,34 +75,34 @@ def _once(told: list[Row]) -> list[Row]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_counted_is_there(name: str) -> None:
     path = _path(name)
-    truth, (told,) = _truth(path), _told(path, DeliveryReport)
-    assert sum(each["attempts"] or 0 for each in _once(told)) == _sent(truth)
-    assert sum(each["status"] == "SEND_OK" for each in _once(told)) == _stored(truth)
+    truth, (reported,) = _truth(path), _told(path, DeliveryReport)
+    assert sum(each["attempts"] or 0 for each in _once(reported)) == _sent(truth)
+    assert sum(each["status"] == "SEND_OK" for each in _once(reported)) == _stored(truth)
     got = [each["properties"].get("UNIQ_KEY") for each in _messages(truth, "PULL_MESSAGE", "POP_MESSAGE")]
-    assert sum(each["redelivered"] + 1 for each in told if each["group"] is not None) == len(got)
+    assert sum(each["redelivered"] + 1 for each in reported if each["group"] is not None) == len(got)
     if all(got):
-        assert {each["message"] for each in told if each["group"] is not None} == set(got)
+        assert {each["message"] for each in reported if each["group"] is not None} == set(got)
 
 
 def test_transactions_have_the_outcome_that_the_vendor_reads() -> None:
     path = _path("m550_json_tx_lab_tx")
-    truth, (told,) = _truth(path), _told(path, TransactionReport)
+    truth, (reported,) = _truth(path), _told(path, TransactionReport)
     ends = [row["fields"]["header"] for row in truth if row.get("operation") == "END_TRANSACTION"]
     outcomes = {8: "committed", 12: "rolled back"}
-    said = {each["transactionId"]: outcomes.get(each["commitOrRollback"], "unknown") for each in ends}
-    assert {each["transaction"]: each["outcome"] for each in told} == said
-    assert Counter(said.values()) == {"committed": 3, "rolled back": 3}
-    assert sum(each["checks"] for each in told) == sum(
+    text = {each["transactionId"]: outcomes.get(each["commitOrRollback"], "unknown") for each in ends}
+    assert {each["transaction"]: each["outcome"] for each in reported} == text
+    assert Counter(text.values()) == {"committed": 3, "rolled back": 3}
+    assert sum(each["checks"] for each in reported) == sum(
         row.get("operation") == "CHECK_TRANSACTION_STATE" for row in truth
     )
-    assert sum(each["unknowns"] for each in told) == sum(each["commitOrRollback"] == 0 for each in ends)
-    assert [(each["by"], each["checks"]) for each in told] == [("producer", 0)] * 4 + [("check", 2)] * 2
+    assert sum(each["unknowns"] for each in reported) == sum(each["commitOrRollback"] == 0 for each in ends)
+    assert [(each["by"], each["checks"]) for each in reported] == [("producer", 0)] * 4 + [("check", 2)] * 2
 
 
 def test_pops_end_as_the_application_wanted() -> None:
-    (told,) = _told(_path("m550_json_pop_lab_pop"), PopReport)
-    assert Counter(each["state"] for each in told) == {"acked": 11, "expired": 1}
-    (back,) = [each for each in told if each["state"] == "expired"]
+    (reported,) = _told(_path("m550_json_pop_lab_pop"), PopReport)
+    assert Counter(each["state"] for each in reported) == {"acked": 11, "expired": 1}
+    (back,) = [each for each in reported if each["state"] == "expired"]
     assert (back["queue"], back["offset"], back["handed_back"]) == (0, 1, 1)
 
 
@@ -110,8 +110,8 @@ def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([_path("m550_json_bcq_lab_bcq")]).load() as session:
         (chapter,) = ReportReading(session, [DeliveryReport]).run()
         (entry, *_) = chapter.entries
-        said = DeliveryReport.cells(entry)
-        assert said["state"] == "acked"
-        assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.report is DeliveryReport]
-        assert part.text.startswith(f"sends message {said['message']} of lab_bcq to CG_bcq: acked")
+        text = DeliveryReport.cells(entry)
+        assert text["state"] == "acked"
+        assert text["sent"] < session.rows.cell("time", text["delivery"]) < session.rows.cell("time", text["ack"])
+        (part,) = [part for part in parts_of(session, text["send"]) if part.report is DeliveryReport]
+        assert part.text.startswith(f"sends message {text['message']} of lab_bcq to CG_bcq: acked")

@@ -33,8 +33,8 @@ def client(lines: CommandReportBuilder) -> None:
 
 
 def controllers(lines: CommandReportBuilder) -> None:
-    said = {"controllerLeaderAddress": "10.0.1.1:9878", "peers": "n0:10.0.1.1:9878;"}
-    lines.call("CONTROLLER_GET_METADATA_INFO", said, stream=3)
+    text = {"controllerLeaderAddress": "10.0.1.1:9878", "peers": "n0:10.0.1.1:9878;"}
+    lines.call("CONTROLLER_GET_METADATA_INFO", text, stream=3)
     lines.tell("BROKER_HEARTBEAT", stream=3, brokerAddr=BROKER, brokerName="a", clusterName="c", brokerId=2)
 
 
@@ -140,7 +140,7 @@ def test_what_a_client_says_of_itself() -> None:
     assert lines.only("groups", "asks", "answers")[2:] == [(["h", "g"], 2, 0), ([], 0, 2)]
 
 
-def test_what_is_said_of_a_message() -> None:
+def test_what_is_reported_of_a_message() -> None:
     lines = CommandReportBuilder(RoleReport)
     register(lines)
     lines.finish()

@@ -110,7 +110,7 @@ def test_a_topic_that_is_not_there_yet() -> None:
     ]
 
 
-def test_what_is_said_of_a_message() -> None:
+def test_what_is_reported_of_a_message() -> None:
     lines = CommandReportBuilder(RouteReport)
     route(lines, broker())
     row = route(lines, broker(reads=8))

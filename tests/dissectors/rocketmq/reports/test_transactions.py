@@ -31,19 +31,19 @@ class Deals(ReportBuilder):
 
 
 def test_from_the_half_message_to_a_consumer() -> None:
-    told = Deals()
-    sent = told.half()
-    end = told.ends(8)
-    got = told.pull(stored("K", 300, 2), stream=2) + 1
-    (line,) = told.finish()
+    reported = Deals()
+    sent = reported.half()
+    end = reported.ends(8)
+    got = reported.pull(stored("K", 300, 2), stream=2) + 1
+    (line,) = reported.finish()
     assert (line["transaction"], line["outcome"], line["by"]) == ("K", "committed", "producer")
     assert (line["topic"], line["group"], line["client"]) == ("orders", "PG", "10.0.0.1:50000")
     assert (line["offset_id"], line["table_offset"]) == (offset_id(100), 5)
     assert (line["half_ns"], line["took_ns"], line["delivery_ns"]) == (MS, 2 * MS, 2 * MS)
     assert (line["checks"], line["unknowns"], line["delivered"]) == (0, 0, 1)
     assert (line["send"], line["end"]) == (sent, end)
-    assert told.said(end) == ["committed of transaction K: committed by the producer, in 2 ms"]
-    assert told.said(got) == ["delivered of transaction K: committed by the producer, in 2 ms"]
+    assert reported.said(end) == ["committed of transaction K: committed by the producer, in 2 ms"]
+    assert reported.said(got) == ["delivered of transaction K: committed by the producer, in 2 ms"]
 
 
 @pytest.mark.parametrize(
@@ -58,56 +58,58 @@ def test_from_the_half_message_to_a_consumer() -> None:
     ],
 )
 def test_outcomes(ends: list[tuple[int, bool]], outcome: str, by: str | None, unknowns: int) -> None:
-    told = Deals()
-    told.half()
+    reported = Deals()
+    reported.half()
     for phase, checked in ends:
-        told.ends(phase, checked=checked)
-    assert told.only("outcome", "by", "unknowns") == [(outcome, by, unknowns)]
+        reported.ends(phase, checked=checked)
+    assert reported.only("outcome", "by", "unknowns") == [(outcome, by, unknowns)]
 
 
 def test_checks_are_counted() -> None:
-    told = Deals()
-    told.half()
-    told.check()
-    told.ends(0, checked=True)
-    last = told.check()
-    assert told.only("checks", "check_ns", "outcome") == [(2, 1001 * MS, "unknown")]
-    assert told.said(last) == ["check of transaction K: unknown, checked 2 times"]
+    reported = Deals()
+    reported.half()
+    reported.check()
+    reported.ends(0, checked=True)
+    last = reported.check()
+    assert reported.only("checks", "check_ns", "outcome") == [(2, 1001 * MS, "unknown")]
+    assert reported.said(last) == ["check of transaction K: unknown, checked 2 times"]
 
 
 def test_one_that_began_before_the_capture() -> None:
-    told = Deals()
-    told.check()
-    told.ends(12, checked=True)
-    assert told.only("outcome", "topic", "group", "sent", "took_ns") == [("rolled back", "orders", "PG", None, None)]
+    reported = Deals()
+    reported.check()
+    reported.ends(12, checked=True)
+    assert reported.only("outcome", "topic", "group", "sent", "took_ns") == [
+        ("rolled back", "orders", "PG", None, None)
+    ]
 
 
 def test_a_half_message_that_is_refused_and_sent_again() -> None:
-    told = Deals()
-    told.half(error=(14, "SERVICE_NOT_AVAILABLE"))
-    assert told.now("outcome") == ["refused"]
-    told.half()
-    assert told.only("outcome", "error", "offset_id") == [("open", "SERVICE_NOT_AVAILABLE", offset_id(100))]
+    reported = Deals()
+    reported.half(error=(14, "SERVICE_NOT_AVAILABLE"))
+    assert reported.now("outcome") == ["refused"]
+    reported.half()
+    assert reported.only("outcome", "error", "offset_id") == [("open", "SERVICE_NOT_AVAILABLE", offset_id(100))]
 
 
 def test_one_that_is_stored_not_quite_safely_is_open() -> None:
-    told = Deals()
-    told.half(error=(10, "FLUSH_DISK_TIMEOUT"))
-    assert told.only("outcome", "error") == [("open", "FLUSH_DISK_TIMEOUT")]
+    reported = Deals()
+    reported.half(error=(10, "FLUSH_DISK_TIMEOUT"))
+    assert reported.only("outcome", "error") == [("open", "FLUSH_DISK_TIMEOUT")]
 
 
 def test_an_end_may_be_answered_with_an_error() -> None:
-    told = Deals()
-    told.half()
-    told.call("END_TRANSACTION", {"transactionId": "K", "commitOrRollback": 8}, error=(1, "SYSTEM_ERROR"))
-    assert told.only("outcome", "error") == [("committed", "SYSTEM_ERROR")]
+    reported = Deals()
+    reported.half()
+    reported.call("END_TRANSACTION", {"transactionId": "K", "commitOrRollback": 8}, error=(1, "SYSTEM_ERROR"))
+    assert reported.only("outcome", "error") == [("committed", "SYSTEM_ERROR")]
 
 
 def test_other_messages_are_none() -> None:
-    told = Deals()
-    told.send("K")
-    told.pull(stored("K", 100, 0))
-    assert told.finish() == []
+    reported = Deals()
+    reported.send("K")
+    reported.pull(stored("K", 100, 0))
+    assert reported.finish() == []
     half = {"header": {"properties": "TRAN_MSG\x01true\x02UNIQ_KEY\x01K\x02"}}
     assert TransactionReport.concerns("SEND_MESSAGE", Role.REQUEST, half)
     assert not TransactionReport.concerns("SEND_MESSAGE", Role.REQUEST, {"header": {"sysFlag": 8}})
@@ -115,7 +117,7 @@ def test_other_messages_are_none() -> None:
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TransactionReport, "limit", 2)
-    told = Deals()
+    reported = Deals()
     for key in "ABCD":
-        told.half(key)
-    assert [TransactionReport.cells(each)["transaction"] for each in told.entries] == ["A", "B"]
+        reported.half(key)
+    assert [TransactionReport.cells(each)["transaction"] for each in reported.entries] == ["A", "B"]

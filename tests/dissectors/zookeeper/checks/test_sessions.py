@@ -160,7 +160,7 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said(case: str) -> None:
+def test_what_is_reported(case: str) -> None:
     kind, messages, expected = CASES[case]
     assert texts(kind, messages) == expected
 

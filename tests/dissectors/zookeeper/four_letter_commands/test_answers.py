@@ -86,7 +86,7 @@ def test_what_is_only_text(text: str) -> None:
         assert_tiles(four_letter_commands.decode_tree(text.encode()))
 
 
-def test_what_people_read_beside_it() -> None:
+def test_labels() -> None:
     tree = four_letter_commands.decode_tree(BUSY.encode())
     assert node(tree, "text", "values", "connections", "[0]", "est").text == "2026-11-21T14:46:15.500Z"
     assert node(tree, "text", "values", "connections", "[0]", "to").text == "0:00:10"

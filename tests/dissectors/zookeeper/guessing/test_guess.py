@@ -55,7 +55,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("body", "names", "line"), TOLD, ids=[f"{each[1]}: {each[2]}" for each in TOLD])
-def test_what_is_told_by_its_bytes(body: bytes, names: str, line: str) -> None:
+def test_recognition_by_bytes(body: bytes, names: str, line: str) -> None:
     found, finding = read(reply(1, body))
     assert isinstance(finding, ZooKeeperGuessFinding)
     assert (finding.names, finding.text) == (names, f"read as the reply to {names}; no other layout fits")
@@ -66,7 +66,7 @@ def test_what_is_told_by_its_bytes(body: bytes, names: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("xid", "names"), [(-2, "ping"), (-4, "auth"), (-8, "setWatches or setWatches2")], ids=["ping", "auth", "watches"]
 )
-def test_what_is_told_by_its_xid(xid: int, names: str) -> None:
+def test_recognition_by_xid(xid: int, names: str) -> None:
     found, finding = read(reply(xid))
     assert isinstance(finding, ZooKeeperGuessFinding)
     assert (finding.names, found.values) == (names, {"zxid": 7, "err": 0})
@@ -87,7 +87,7 @@ UNDECIDED = [
 
 
 @pytest.mark.parametrize(("body", "names", "shown"), UNDECIDED)
-def test_what_is_not_told_is_not_guessed(body: bytes, names: str, shown: bytes | None) -> None:
+def test_what_is_unknown_is_not_guessed(body: bytes, names: str, shown: bytes | None) -> None:
     found, finding = read(reply(1, body))
     assert finding is not None
     assert not isinstance(finding, ZooKeeperGuessFinding)

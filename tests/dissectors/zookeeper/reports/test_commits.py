@@ -36,8 +36,8 @@ def whole(book: Book) -> None:
     book.packet("FOLLOWERINFO", {"serverid": 1}, stream=FIRST)
     book.packet("FOLLOWERINFO", {"serverid": 2}, stream=SECOND)
     row = book.tell({}, operation="setData", role=Role.REQUEST, stream=CLIENT, xid=1, partner=10)
-    asked = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
-    book.packet("REQUEST", asked, stream=FIRST)
+    requested = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
+    book.packet("REQUEST", requested, stream=FIRST)
     propose(book, after=2)
     propose(book, stream=SECOND)
     acknowledge(book, stream=SECOND, after=4)
@@ -50,8 +50,8 @@ def whole(book: Book) -> None:
 def test_an_exchange_of_all() -> None:
     book = Book(Commits)
     whole(book)
-    (said,) = book.finish()
-    assert said == {
+    (text,) = book.finish()
+    assert text == {
         "zxid": "0x7",
         "operation": "setData",
         "path": "/a",
@@ -71,7 +71,7 @@ def test_an_exchange_of_all() -> None:
     }
 
 
-def test_the_messages_and_what_is_said_of_them() -> None:
+def test_the_messages_and_what_is_reported_of_them() -> None:
     book = Book(Commits)
     whole(book)
     book.finish()
@@ -93,7 +93,7 @@ def test_the_messages_and_what_is_said_of_them() -> None:
     )
 
 
-def test_what_a_follower_asked_the_leader() -> None:
+def test_requests_of_a_follower_to_the_leader() -> None:
     book = Book(Commits)
     whole(book)
     book.finish()
@@ -103,8 +103,8 @@ def test_what_a_follower_asked_the_leader() -> None:
 
 def failed(book: Book) -> None:
     """The transaction of what failed does not say what it was."""
-    asked = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
-    book.packet("REQUEST", asked, stream=FIRST)
+    requested = {"sessionId": SESSION, "cxid": 1, "opcode": SET, "request": {"path": "/a"}}
+    book.packet("REQUEST", requested, stream=FIRST)
     book.packet("PROPOSAL", txn(-1, 7, err=-101), zxid=7, stream=FIRST)
 
 
@@ -196,7 +196,7 @@ def test_who_came_back_did_not_ask_for_its_end() -> None:
     assert Commits.cells(entry)["client_ns"] is None
 
 
-def test_the_first_are_told_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_are_reported_when_many_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Commits, "limit", 4)
     book = Book(Commits)
     for zxid in range(10):

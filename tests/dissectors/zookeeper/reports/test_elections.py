@@ -240,7 +240,7 @@ def test_notifications_alone_tell_a_leader() -> None:
     assert (winner, kind) == ("3", "election")
 
 
-def test_what_is_said_of_a_vote() -> None:
+def test_what_is_reported_of_a_vote() -> None:
     them = Ensemble()
     join(them)
     them.finish()

@@ -118,15 +118,15 @@ def test_what_is_counted() -> None:
     book.call("getData", {"path": "/b", "watch": True}, {"err": -101})
     book.event("NodeDataChanged", "/a")
     book.call("exists", {"path": "/c", "watch": True}, {"err": -101})
-    (said,) = book.finish()
-    assert {name: said[name] for name in ("requests", "pings", "errors", "events")} == {
+    (text,) = book.finish()
+    assert {name: text[name] for name in ("requests", "pings", "errors", "events")} == {
         "requests": 3,
         "pings": 1,
         "errors": 2,
         "events": 1,
     }
-    assert (said["watches_set"], said["watches_fired"], said["watches_open"]) == (2, 1, 1)
-    assert (said["silence_ns"], said["asked_ns"]) == (41 * MS, 9000 * MS)
+    assert (text["watches_set"], text["watches_fired"], text["watches_open"]) == (2, 1, 1)
+    assert (text["silence_ns"], text["asked_ns"]) == (41 * MS, 9000 * MS)
 
 
 def test_watches_stand_on_a_connection() -> None:
@@ -184,7 +184,7 @@ def test_ephemeral_nodes(case: str) -> None:
     assert book.only("ephemerals_created", "ephemerals")[0] == expected
 
 
-def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_are_reported_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SessionReport, "limit", 3)
     book = Book(SessionReport)
     for number in range(5):
@@ -193,7 +193,7 @@ def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
     assert [name for (name,) in book.only("session")] == [hex(0x100 + number) for number in range(5)]
 
 
-def test_what_is_said_of_each_message() -> None:
+def test_what_is_reported_of_each_message() -> None:
     book = Book(SessionReport)
     elsewhere(book)
     book.call("closeSession", {}, stream=20)

@@ -141,9 +141,9 @@ def failed(book: Book) -> None:
 
 
 def in_a_multi(book: Book) -> None:
-    asked = {"operations": [{"type": "check", "path": "/a"}, {"type": "create", "path": "/a/b-", "flags": 2}]}
+    requested = {"operations": [{"type": "check", "path": "/a"}, {"type": "create", "path": "/a/b-", "flags": 2}]}
     done = {"operations": [{"type": "check", "err": 0}, {"type": "create", "path": "/a/b-01", "err": 0}]}
-    book.call("multi", asked, done, session=0x11, stream=2)
+    book.call("multi", requested, done, session=0x11, stream=2)
     book.event("NodeChildrenChanged", "/a")
     book.event("NodeCreated", "/a/b-01")
 
@@ -182,7 +182,7 @@ def test_the_write_behind_an_event(case: str) -> None:
     assert book.only("write", "delivery_ns") == [(row, None if late is None else late * MS) for row, late in expected]
 
 
-def test_what_is_said_of_each_message() -> None:
+def test_what_is_reported_of_each_message() -> None:
     book = Book(Watches)
     get(book)
     book.call("setData", {"path": "/a"}, session=0x11, stream=2)
@@ -196,7 +196,7 @@ def test_what_is_said_of_each_message() -> None:
     ]
 
 
-def test_of_several_events_the_slowest_is_told() -> None:
+def test_of_several_events_the_slowest_is_reported() -> None:
     book = Book(Watches)
     watch(book, 0)
     for took in (7, 2):

@@ -78,10 +78,10 @@ class Book(Telling):
 
     def packet(self, name: str, data: Mapping[str, Any] | None = None, *, zxid: int = 0, **more: Any) -> int:
         """A packet of the quorum."""
-        held = None if data is None else EmbeddedValue(b"", data)
+        stored = None if data is None else EmbeddedValue(b"", data)
         role = more.pop("role", Role.REQUEST if name == "PROPOSAL" else Role.ONEWAY)
         return self.tell(
-            {"type": name, "zxid": zxid, "data": held},
+            {"type": name, "zxid": zxid, "data": stored},
             operation=name,
             role=role,
             protocol=QUORUM,
