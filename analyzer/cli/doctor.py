@@ -111,9 +111,8 @@ def command(
     choice = make_choice(severity, fail_on, ignore, baseline)
     with open_session(files, decode_as, reader) as session:
         found = FirstFindings()
-        for number, _ in enumerate(progress(session, found.describe)):
-            if not number:
-                found.preview(session)
+        for _ in progress(session, partial(found.describe_reading, session)):
+            pass
         found.restart()
         share_work(session, jobs)
         chosen = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))

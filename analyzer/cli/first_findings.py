@@ -26,12 +26,15 @@ class FirstFindings:
     def __init__(self) -> None:
         self._counts: Counter[Severity] = Counter()
         self._gravest = ""
+        self._is_begun = False
 
-    def preview(self, session: Session) -> None:
-        """Examines the first messages of a capture that is still being read, if anybody sees it."""
-        if sys.stderr.isatty() and not session.ended:
+    def describe_reading(self, session: Session) -> str:
+        """Describes what the first messages of a capture show that is still being read; empty if nobody sees it."""
+        if not self._is_begun and sys.stderr.isatty() and not session.ended:
+            self._is_begun = True
             for _ in self.count(diagnose_rows(session, min(len(session.rows), FIRST_ROWS))):
                 pass
+        return self.describe()
 
     def restart(self) -> None:
         """Forgets what was counted, because all findings come from the first on."""

@@ -138,8 +138,7 @@ def test_who_waits_is_told_how_many_findings_there_are(monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with Session([Path(REFUSED).with_name("zookeeper-ensemble.pcap.zst")], block=2000) as session:
         next(iter(session.grow()))
-        first.preview(session)
-        assert first.describe().startswith("; found so far: ")
+        assert first.describe_reading(session).startswith("; found so far: ")
         first.restart()
         assert first.describe() == ""
     gravest = [LocatedFinding(1, Finding(each, "gap", "")) for each in (Severity.NOTE, Severity.ERROR, Severity.NOTE)]
