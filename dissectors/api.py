@@ -185,10 +185,10 @@ class Dissector(ABC):
     """What reads only some fields of messages of such a context; the same for equal contexts and paths. For speed."""
 
     template: Callable[[bytes, Context, tuple[bytes, Context] | None], MessageTemplate | None] | None = None
-    """What values() gives, with holes where messages of the same shape may differ; for speed alone.
+    """Makes the values() of a message with symbolic values where similar messages may differ; for speed alone.
 
     It gets a message, its context, and the request that it answers with that one's context where `request_fields` asks
-    for it: then the shape is that of the two messages, one behind the other, and Body.request has its values, too.
+    for it. Then the template covers both messages, one after the other, and Body.request has symbolic values, too.
     """
 
     streaming: Callable[[Window, Context], Body | None] | None = None

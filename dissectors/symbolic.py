@@ -1,17 +1,18 @@
-"""Values that stand for those of many messages: what is asked of them decides which messages are alike.
+"""Values that stand for those of many similar messages; their uses decide which messages a template fits.
 
-Theory. Most messages differ from an earlier one in few things: an offset, a time, a name. A Shape is made of one
-message: which of its bytes another must have too, so that both have the same fields (counts, tags, what is null), and
-which may be any; texts and bytes may also be longer or shorter. Where messages may differ, the values are *holes*.
-Whoever makes a text of the values, JSON or a line for people, makes it once, with a mark where a hole was printed; the
-texts of all messages of that shape are then columns (analyzer/decode/template_decoder.py).
+Theory. Most messages differ from an earlier one in few things: an offset, a time, a name. A TemplateBuilder is made for
+one message. It records which bytes another message must share, so that both have the same fields (counts, tags, nulls),
+and which bytes may differ; texts and bytes may also have another length. The values that may differ are *symbolic*. The
+code that formats values (as JSON, or as the summary line) runs once, and leaves a mark wherever it prints a symbolic
+value. The texts of all messages that match are then columns (analyzer/decode/template_decoder.py).
 
-What a reader does with a hole is noted, never guessed. To print it leaves a mark. To compare it with a number leaves
-a condition: other messages must answer the same. Anything else *pins* it: its bytes belong to the shape from then on,
-and the reader gets the value itself. A hole says that it is an int, a str or bytes, but is none, so that no function in
-C can get at its content unseen: what refuses it raises TypeError, and this message stands for itself alone. A reader
-must only not ask `type(value) is int`, match a value against a sequence, or look into a text that it has made of one.
-Shapes and holes pin one another, so all that need a size in front stand in this one module; runs.py has the others.
+The builder records every use of a symbolic value. Printing it leaves a mark. Comparing it with a number records a
+condition: the comparison must have the same result for other messages. Any other use *specialises* the value: its bytes
+must then be the same in other messages, and the code gets the plain value. A symbolic value claims to be an int, a str
+or bytes, but is none, so no function in C can read its content without a record: such a function raises TypeError, and
+the message fits no template. Code that formats values must not test `type(value) is int`, match a value against a
+sequence, or parse a text that contains a mark. This module has all values with a size in front, because they refer to
+the builder and the builder to them; symbolic_text.py has the others.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 from dissectors.message import Body
 
 BEGIN, END = "\ue000", "\ue001"
-"""Around the number of a mark. A text with anything but ASCII is never part of a shape, so these are nobody else's."""
+"""Around the number of a mark. Texts that are not ASCII are never symbolic, so no message has these characters."""
 
 _WIDE = 8
 """Bytes of an integer that is not added to others in columns, for the sum could wrap around."""
@@ -224,8 +225,8 @@ class SymbolicValue:
         return repr(self.specialise())
 
     def __reduce_ex__(self, protocol: object) -> str:
-        # A copy would note what it is asked in a copy of the shape, where nobody looks.
-        raise TypeError("a hole is not copied")
+        # A copy would record its uses in a copy of the builder, which nobody reads.
+        raise TypeError("a symbolic value cannot be copied")
 
     def __format__(self, form: str) -> str:
         return format(self.specialise(), form) if form else str(self)
@@ -355,7 +356,7 @@ class NonEmpty(SymbolicValue):
 
 
 class _Stretch(NonEmpty):
-    """Bytes of any length but none, behind a number that tells it; `size` is that number as a hole."""
+    """Bytes that are not empty, after their length; `size` is the length as a symbolic integer."""
 
     __slots__ = ("extent", "settled", "size")
 

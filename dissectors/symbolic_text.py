@@ -4,7 +4,7 @@ Theory. Text formats, and texts that hold several, tell where something ends by 
 without quote and backslash: JSON writes it as it is, so a string of nothing else ends where the run does, and control
 characters separate runs. A *decimal* is an integer as programs write it, which is its own text: a minus or none, no
 zero in front, and few enough digits that sums of several numbers fit in 64 bits. analyzer.decode.templates finds both
-in columns; what is longer than it looks, or written otherwise, has not the shape.
+in columns; what is longer than it looks, or written otherwise, does not match.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
         text = text.decode("utf-8", "backslashreplace")
     if limit is not None and len(text) > limit:
         text, cut = text[:limit], True
-    if not (text.isascii() and text.isprintable()):
+    if not (text.isprintable() and (text.isascii() or text.replace(ELLIPSIS, "").isascii())):
         text = _escape_all(text)
     if limit is not None and (cut or len(text) > limit):
         return text[: limit - 1] + ELLIPSIS if limit > 0 else ""

@@ -1,11 +1,11 @@
 """Texts of many alike messages at once: the fast path beside decoding each for itself.
 
-Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.symbolic), and what is to
-be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates); those that
-have the shape get their text with columns in the places of the marks. What is like nothing is left to the caller, who
-decodes it row by row; tests/analyzer/decode/test_template_decoder.py holds the two equal.
+Theory. Of the rows of one operation, version and direction one is read with symbolic values (dissectors.symbolic), and
+what is to be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates);
+those that match it get their text with columns in the places of the marks. What is like nothing is left to the caller,
+who decodes it row by row; tests/analyzer/decode/test_template_decoder.py holds the two equal.
 
-A shape is never trusted for what it was not asked: what decides is only what the dissector's readers did with a hole.
+A template compares only what the dissector's readers compared: every use of a symbolic value is a condition.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
 """Rows, and bytes of their messages, to be given at one time: the more, the more are alike."""
 
 WORTH = 24
-"""Rows below which a shape costs more than decoding them. Long ones count more, by WORTH_BYTES."""
+"""Rows below which a template costs more than decoding them. Long ones count more, by WORTH_BYTES."""
 
 WORTH_BYTES = 2048
 
 MANY, FEW = 512, 8
-"""Rows of a kind from which on all shapes that are known are laid over them, and more are looked for, or shapes up to
+"""Rows of a kind from which on all known templates are matched with them, and more are made, or templates up to
 which that is: of fewer rows, as they come live, only what will be worth it is tried.
 """
 
@@ -59,13 +59,13 @@ _ONE, _SEVERAL, _PAIR = range(3)
 """How a message lies: in one piece, in several, or read with the request that it answers."""
 
 MOST_TEMPLATES, MOST_OF_A_KIND = 2048, 128
-"""Shapes that are kept, in all and of messages of one kind; a large one counts as many."""
+"""Templates in memory, in all and for messages of one kind; a large one counts as many."""
 
 MOST_TRIED = 1024
-"""A shape is worth something if at least one in so many rows has it: each is held against all rows that are left."""
+"""A template is worth its cost if at least one in so many rows matches: each is matched with all rows left."""
 
 POOR_IN_A_ROW, MOST_POOR = 4, 64
-"""Shapes without worth after which no more are looked for: among these rows, and in all."""
+"""Templates that were not worth their cost after which no more are made: for these rows, and in all."""
 
 _MARK = re.compile(f"{BEGIN}([0-9]+){END}")
 
@@ -167,7 +167,7 @@ class TemplateDecoder:
         self._hints = [dict(items) for items in known]
 
     def _find_alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
-        """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
+        """Places of whole rows of the same kind, if there are enough of them to make a template."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
         if len(rows) >= WORTH:

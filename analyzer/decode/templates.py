@@ -1,8 +1,8 @@
-"""A shape laid over many messages: which of them have it, and what they say where it leaves them free.
+"""Matches a template with many messages: which of them match, and their values where they may differ.
 
-Theory. Between stretches of any length (texts, bytes) a message of a shape is made of segments of constant width. For
-many messages each segment is a matrix of bytes: it begins where the stretch before it ends, and tells how long the next
-one is. Messages that do not have the shape fall out on the way, most of them in the first segment; what is left gives
+Theory. Between stretches of any length (texts, bytes) a message of a template is made of segments of constant width.
+For many messages each segment is a matrix of bytes: it begins where the stretch before it ends, and tells how long the
+next one is. Messages that do not match fall out on the way, most of them in the first segment; what is left gives
 numbers and texts a column at a time.
 """
 
@@ -54,10 +54,10 @@ _PADDING, _LITTLE = 4, 64
 """How many times the mean of its column such a text may be, and how many bytes longer: all take as much room."""
 
 _LIKELY = 4
-"""Rows that will have a shape, as it went so far, for it to be worth being laid over them."""
+"""Rows that must be likely to match, so that a template is worth matching with them."""
 
 _SMALL = 4096
-"""Bytes of a message whose shape takes little memory."""
+"""Bytes of a message whose template takes little memory."""
 
 _MOST = (1 << 63) - 1
 
@@ -366,7 +366,7 @@ class TemplateMatch:
             return self._flowing[term]
         if term.code == RUN:
             return self.find_position(term.at + term.size) - self.find_position(term.at)
-        if term.code == DECIMAL:  # its bytes are part of the shape
+        if term.code == DECIMAL:  # its bytes must be the same
             return np.full(len(self.rows), int(self.template.builder.data[term.at : term.at + term.size]), np.int64)
         segment, inside = self.template.locate(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]

@@ -105,6 +105,8 @@ def _keep_value(value: Any) -> Any:
 
 def _cut_middle(text: str) -> str:
     """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
+    if len(text) <= LONGEST and text.isascii() and text.isprintable():
+        return text
     half = (LONGEST - 1) // 2
     safe = safe_text(text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:])
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]

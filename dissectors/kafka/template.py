@@ -1,4 +1,4 @@
-"""Kafka's messages with holes: which of them are alike.
+"""Symbolic values of Kafka's messages, for templates.
 
 Theory. Correlation and client ids stand in the header and are no part of the body. What may hold a structure within
 bytes stands for itself: fields with embedded structures, records of topics that coordinators write. An answer whose
@@ -72,7 +72,7 @@ def _open_header(builder: TemplateBuilder, start: int, response: bool) -> None:
 
 
 def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
-    """Whether there are records that might be a coordinator's; what that depends on becomes part of the shape."""
+    """Whether there are records that might be a coordinator's; what that depends on must be the same."""
     site = RECORDS.get((key, response))
     if site is None:
         return False
@@ -88,7 +88,7 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
 
 
 def _may_tell(entries: Any) -> bool:
-    """May_tell, for all messages of the shape."""
+    """Implements may_tell() for all messages that match."""
     if type(entries) is NestedValue:
         entries.read = _read_plain_entries
         return may_tell(entries.value)

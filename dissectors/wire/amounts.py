@@ -1,6 +1,7 @@
 """Amounts as lines for people say them: how many, how long, how large.
 
-Theory. A number that differs from message to message is made a text by holes.made, so that messages stay alike.
+Theory. A number that differs from message to message is formatted by symbolic.make_text, so that messages match one
+template.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _compile_comparison(value: str, name: str, operator: str, literal: object) -
 
 
 def _paths(name: str, left: str, operator: str, path: str, sign: str | None, number: str | None) -> str:
-    """Two fields compared. Of symbolic values that is a condition on both (holes.below)."""
+    """Two fields compared. Of symbolic values that is a condition on both (symbolic.is_below)."""
     right = f"{name}r" if sign is None else f"{name}r + {int(f'{sign}{number}')}"
     ordered = {"<": f"below({name}, {right})", ">": f"below({right}, {name})"}
     ordered |= {">=": f"not {ordered['<']}", "<=": f"not {ordered['>']}"}

@@ -28,7 +28,7 @@ class SizedBytes:
     `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
     bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
     DecodeError) and `unfold`, its counterpart in the field decoder: it reads the content into the node that is open, as
-    far as the offset it is given. `template` is the third: the extent in a shape to a value with holes
+    far as the offset it is given. `template` is the third: an extent to a symbolic value
     (wire/template.py). `swells` says of content (source, offset, size) that is passed over whether it may be far more
     than its bytes.
     """

@@ -1,6 +1,6 @@
-"""JSON with holes: the third reader of its bytes, beside the standard library's parser and json_text.py.
+"""JSON with symbolic values: the third reader of its bytes, beside the standard library's parser and json_text.py.
 
-Theory. Punctuation, names, what is true, false or null, and numbers that are no plain integers belong to the shape;
+Theory. Punctuation, names, what is true, false or null, and numbers that are no plain integers must be the same;
 texts and integers may differ, and take more or less room (dissectors.symbolic_text). A text with escapes is several
 runs between them. What json_text.py takes and JSON does not, names that stand twice, and what nests deep make a message
 stand for itself.

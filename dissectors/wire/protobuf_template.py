@@ -1,8 +1,8 @@
-"""Protocol Buffers with holes: the third reader of a message, beside protobuf_values.py and protobuf_fields.py.
+"""Protocol Buffers with symbolic values: a reader beside protobuf_values.py and protobuf_fields.py.
 
-Theory. Which fields there are, and in which order, belongs to the shape; numbers, texts and bytes may differ, and take
+Theory. All messages must have the same fields in the same order; numbers, texts and bytes may differ, and take
 more or less room; only the size of something is written in as many bytes. What a table makes of a number must be the
-same for all: enums and truth values stay part of the shape, a number must fit its type. Secrets, and text that is not
+same for all: enums and truth values must be the same, a number must fit its type. Secrets, and text that is not
 plain, make a message stand for itself.
 """
 

@@ -5,7 +5,7 @@ partitions, an error by name. So each operation's line is a row of a table, and 
 function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so few phrases need
 conditions; what stands in parentheses may be silent by itself. Of phrases with `|` between them the first that says
 something counts. A backslash makes a parenthesis a character. Fields may be missing, in a body that breaks, and may be
-holes (dissectors.symbolic), which note what they are asked: a phrase asks as little as it can, and prints the rest.
+symbolic (dissectors.symbolic), so that every comparison is recorded: a phrase compares as little as it can.
 
 A place is a path, or several with `|` between them for the first that says something (the last may be a 'text'), and
 what is made of its value:

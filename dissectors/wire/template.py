@@ -1,8 +1,8 @@
-"""The third reader of a plan: a message to values with holes (dissectors.symbolic), for those that are like it.
+"""The third reader of a plan: one message to symbolic values (dissectors.symbolic), for all that are similar.
 
-Theory. It takes the same steps as emit.py and fields.py. Counts, tags and presence stay part of the shape; an integer,
-a text, bytes become holes, and a size that encloses others an extent. What it does not know how to leave open it gives
-as it is, or it gives up: the message then stands for itself, and is decoded by the other two.
+Theory. It takes the same steps as emit.py and fields.py. Counts, tags and presence must be the same; an integer,
+a text, bytes become symbolic, and a size that encloses others an extent. What it does not know how to leave open it
+gives as it is, or it gives up: the message then stands for itself, and is decoded by the other two.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _message(
 
 
 class _Untold:
-    """Bytes of which only the content is known: whatever is asked of them is a TypeError, as of a hole's value."""
+    """Bytes that only decoders may read; any other use raises TypeError, as for a symbolic value."""
 
 
 _INTEGERS = frozenset("bBhHiIqQ")
@@ -155,7 +155,7 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
 
 
 def _refuse_secret(rule: SecretBy, values: dict[str, Any]) -> None:
-    """What makes a value a secret becomes part of the shape. Raises NotTemplatable where it does."""
+    """The value that makes another one a secret must be the same. Raises NotTemplatable if it is symbolic."""
     if rule.sensitive(plain(values.get(rule.member))):
         raise NotTemplatable
 

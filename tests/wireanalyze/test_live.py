@@ -47,6 +47,7 @@ except wa.CaptureError as error:
 """
 
 
+@pytest.mark.privileged
 @pytest.mark.skipif(
     not (may_capture() and sys.platform.startswith("linux")), reason="needs the right to capture on loopback"
 )

@@ -97,6 +97,7 @@ def test_assertions_and_what_is_retained(pytester: pytest.Pytester) -> None:
     assert (pytester.path / "kept" / "test_it.py-test_no-kafka.pcap").read_bytes() == CAPTURE.read_bytes()
 
 
+@pytest.mark.privileged
 @pytest.mark.skipif(not may_capture(), reason="needs the right to capture on loopback")
 def test_loopback_is_recorded(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=LIVE)
