@@ -69,7 +69,6 @@ def command(
 
     \b
       wireanalyze report
-      wireanalyze report captures/rocketmq.pcap.zst
       wireanalyze report deliveries captures/rocketmq.pcap.zst
       wireanalyze report timeline captures/zookeeper-ensemble.pcap.zst
       wireanalyze report --html incident.html captures/kafka-4.4.pcap.zst
