@@ -183,7 +183,7 @@ class Service:
     def _find(self, name: str) -> Capture:
         if name not in self._captures:
             raise UsageError(
-                f"There is no open capture {name}. Open are {', '.join(self._captures) or 'none'}; use open_capture."
+                f"The capture {name} is not open. These are: {', '.join(self._captures) or 'none'}. Use open_capture."
             )
         return self._captures[name]
 

@@ -29,12 +29,12 @@ NOTHING_FITS = 3
 @click.command("decode", cls=SectionedCommand)
 @click.argument("hex_", metavar="HEX... | @FILE | -", nargs=-1, required=True)
 @click.option("-p", "--protocol", metavar="NAME", help="Decode as this protocol, instead of recognising it.")
-@click.option("--request", "is_request", is_flag=True, help="The messages are requests.")
+@click.option("--request", "is_request", is_flag=True, help="Decode the messages as requests.")
 @click.option(
     "--response",
     "is_response",
     is_flag=True,
-    help="The messages are responses: to --api, or each to the request before it.",
+    help="Decode the messages as responses: to --api, or each to the request before it.",
 )
 @click.option("--api", metavar="NAME|NUMBER", help="The operation of the request that a single response answers.")
 @click.option("--version", "version", type=Whole(0), metavar="N", help="The version of that request.")
@@ -70,7 +70,7 @@ def command(
         raise UserError("--request and --response exclude each other. Give one of them, or none.")
     if (api is not None or version is not None) and not (is_response and api is not None):
         alone, missing = ("--version", "--response --api NAME") if api is None else ("--api", "--response")
-        raise UserError(f"{alone} is about the request of a response. Give {missing}, too.")
+        raise UserError(f"{alone} describes the request that a response answers. Give {missing}, too.")
     data = read_input(hex_)
     dissector, doubt = choose_dissector(data, protocol, is_response=api is not None)
     for problem in () if protocol is not None else registry.problems():

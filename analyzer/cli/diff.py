@@ -69,7 +69,7 @@ def command(
     wanted: Filter | None,
     jobs: int | None,
 ) -> None:
-    """Compare two captures: what changed, the most telling first.
+    """Compare two captures: print what changed, the most important first.
 
     Examples:
 
@@ -81,7 +81,7 @@ def command(
     `wireanalyze diff BEFORE AFTER` prints a sentence for each difference: errors, latencies, settings that clients
     send, their software and names, operations, versions, rates and sizes.
 
-    A change of a figure is printed if it matters and is unlikely to be chance; p is the probability of chance.
+    The command prints a change of a figure if it matters and is unlikely to be chance; p is the probability of chance.
     docs/how-to/compare.md explains the tests. With -Y, the command compares the selected messages of both captures.
     """
     sides = _split_sides(files, earlier, later)

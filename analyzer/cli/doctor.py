@@ -102,10 +102,10 @@ def command(
       wireanalyze doctor captures/kafka.pcap --fail-on error --json
 
     The command prints what is wrong with messages, connections and files, the most severe first: what happened, whom it
-    concerns, and what to do. Errors that a problem explains are told with it. Some problems show only in several
-    messages, such as missing sequence numbers of a producer.
+    concerns, and what to do. If one problem explains others, it prints these below the cause. Some problems show only
+    in several messages, such as missing sequence numbers of a producer.
 
-    With -Y it prints only problems of the selected messages.
+    With -Y, the command prints only problems of the selected messages.
     """
     gc.freeze()  # what was imported stays
     choice = make_choice(severity, fail_on, ignore, baseline)

@@ -42,7 +42,7 @@ def names_option(command: _Command) -> _Command:
 
 def verbose_option(command: _Command) -> _Command:
     """Adds -v, which holds for the whole program."""
-    text = "Print every finding, not one example of those that are alike."
+    text = "Print every finding, not only one example of similar findings."
     return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=tell_verbose, help=text)(command)
 
 
@@ -65,7 +65,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
         "--reader",
         type=OneOf(["native", "scapy"]),
         default="native",
-        help="What reads the files: the program itself, or scapy.",
+        help="Read the files with this program (native) or with scapy.",
     )
     @wraps(command)
     def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:

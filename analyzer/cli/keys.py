@@ -31,8 +31,8 @@ def keys_options(command: _Command) -> _Command:
         metavar="FILE",
         expose_value=False,
         callback=_keep,
-        help="Read the password of private keys from this file. Without it, WIREANALYZE_KEY_PASSWORD holds the"
-        " password, or you are asked for it.",
+        help="Read the password of private keys from this file. Without it, the program takes the password from"
+        " WIREANALYZE_KEY_PASSWORD, or asks you for it.",
     )
     key = click.option(
         "--key",
@@ -40,7 +40,7 @@ def keys_options(command: _Command) -> _Command:
         metavar="FILE",
         expose_value=False,
         callback=_keep,
-        help="Decrypt TLS sessions with RSA key exchange by this private key of the server (PEM or PKCS#12).",
+        help="Decrypt TLS sessions that use RSA key exchange, with this private key of the server (PEM or PKCS#12).",
     )
     log = click.option(
         "--keylog",
@@ -48,7 +48,7 @@ def keys_options(command: _Command) -> _Command:
         metavar="FILE",
         expose_value=False,
         callback=_keep,
-        help="Decrypt TLS by this key log (SSLKEYLOGFILE). It is read on while it grows.",
+        help="Decrypt TLS with this key log (SSLKEYLOGFILE). The program also reads lines that are added later.",
     )
     return log(key(password(command)))
 

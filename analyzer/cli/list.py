@@ -56,8 +56,8 @@ def command(
 
     Several files are one timeline. The options apply in this order: -c, -Y, --sort, --head, --tail.
 
-    From a pipe, each row is printed when its message is complete. Values that only a later packet can supply are null
-    there, and also where -c stops the reading. --memory is for pipes only.
+    From a pipe, the command prints each row when its message is complete. A value that only a later packet can supply
+    is null in this row. It is also null if -c stops the reading before that packet. --memory is for pipes only.
     """
     # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()

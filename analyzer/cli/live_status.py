@@ -117,7 +117,7 @@ class LiveStatus:
         self._quiet += TICK
         if not self._behind and health.lag >= LATE:
             self._behind = True
-            yield f"warning: Rows are {_late(health)}. No packet is lost by that."
+            yield f"warning: Rows are {_late(health)}. No packets are lost."
         elif self._behind and health.lag < CAUGHT_UP:
             self._behind = False
             yield "Rows have caught up with the capture."

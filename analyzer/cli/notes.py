@@ -54,9 +54,9 @@ def _fewer(session: Session) -> Iterator[str]:
             continue
         where = f" in {streams_to(session, len(problem.streams), problem.port)}" if problem.streams else ""
         text = f"{problem.count:,} times{where}, first: {first.finding.text}"
-        yield _format_note(first.finding, text, "; -v tells each")
+        yield _format_note(first.finding, text, "; -v prints each")
     if len(problems) > MOST:
-        yield f"{len(problems) - MOST:,} more kinds of findings: -v tells each"
+        yield f"{len(problems) - MOST:,} more kinds of findings; -v prints each"
 
 
 def _format_note(finding: Finding, text: str, more: str = "") -> str:

@@ -113,7 +113,7 @@ def limits_options(command: _Command) -> Callable[..., Any]:
 _EXAMPLE = next(iter(registry.BUILT_IN))
 _DECODE_AS_HELP = (
     f"Decode a port or a stream as PROTOCOL: 19092={_EXAMPLE}, 8000-8010={_EXAMPLE}, stream==3,{_EXAMPLE} or"
-    f" CLIENT>SERVER={_EXAMPLE}. PROTOCOL is a name that `wireanalyze protocols` lists, or none to leave it undecoded."
+    f" CLIENT>SERVER={_EXAMPLE}. PROTOCOL is a name that `wireanalyze protocols` lists; none leaves it undecoded."
 )
 
 
@@ -130,7 +130,7 @@ def theme_option(command: _Command) -> _Command:
         type=OneOf(COLOURS),
         default="auto",
         show_default=True,
-        help="Colours of the UI. terminal: the terminal's own sixteen colours.",
+        help="Choose the colours of the UI. terminal: the terminal's own sixteen colours.",
     )
     return option(command)
 
@@ -143,7 +143,7 @@ def color_option(command: _Command) -> _Command:
         default="auto",
         show_default=True,
         callback=lambda _, __, value: _use_color(value),
-        help="When to print colours. auto: on a terminal, unless NO_COLOR is set.",
+        help="Print colours always, never, or on a terminal unless NO_COLOR is set (auto).",
     )
     return option(command)
 

@@ -68,14 +68,14 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--capture",
     "pattern",
     metavar="REGEX",
-    help="The part of a file's path that names its capture.  [default: the folder]",
+    help="Name captures by the part of a file's path that REGEX finds.  [default: the folder]",
 )
 @click.option(
     "--shuffle-payload", is_flag=True, help="Send payload through Spark, for workers without a common file system."
 )
 @click.option("--partitions", type=Whole(1), metavar="N", help="Process the connections in N partitions.")
 @click.option(
-    "--window", type=Whole(1), metavar="SECONDS", help="Length of a time window of the summaries.  [default: 60]"
+    "--window", type=Whole(1), metavar="SECONDS", help="Sum up windows of SECONDS in the summaries.  [default: 60]"
 )
 @click.option(
     "--state", metavar="DIR", help="Read only what is new since the last run; DIR remembers it. For ring captures."
@@ -88,7 +88,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the tables in DIR.")
-@click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies. Tables get smaller, and the run faster.")
+@click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies, for smaller tables and a faster run.")
 @decode_as_option
 @keys_options
 @limits_options
@@ -123,8 +123,8 @@ def command(
     connections continue from file to file. The command needs the extra wireanalyze[pipeline] (570 MB).
 
     For a ring capture, run the third example from cron, more often than the ring overwrites its oldest file, and with
-    the same options each time. Each run adds the files that are finished. DIR and the state must lie outside SOURCE.
-    Use --close once, at the very end; later runs cannot add anything.
+    the same options each time. Each run adds the files that are finished. The folders of -o and --state must lie
+    outside SOURCE. Use --close once, at the very end; later runs cannot add anything.
     """
     if list_plugin_files():
         raise UserError("--plugin is not for pipeline: workers do not have the file. Install the plug-in as a package.")

@@ -65,7 +65,7 @@ def command(topic: str | None, name: str | None, version: int | None, form: str)
     Without arguments, the command prints all protocols and their ports. With PROTOCOL, it prints the operations of the
     protocol and their versions. With NAME, it prints a layout, in all versions or in VERSION. NAME is an operation (by
     name or number), a structure, or a page such as types or errors. The shell completes names, and the documentation
-    of each protocol lists its pages. `findings` stands for the codes of findings.
+    of each protocol lists its pages. `wireanalyze protocols findings` prints the codes of findings.
 
     Tabs separate the columns of lists.
     """

@@ -46,7 +46,7 @@ FAULT = 1
     "--to",
     "to",
     metavar="RELEASE",
-    help="With the report upgrade: the release that the brokers will have, as 4.0. The newest if you do not say it.",
+    help="With the report upgrade: the release that the brokers will have, such as 4.0.  [default: the newest]",
 )
 @click.option("--html", "page", metavar="FILE", help="Write all reports, findings and charts to FILE as one HTML page.")
 @click.option("--force", is_flag=True, help="With --html: replace FILE if it exists.")
@@ -74,9 +74,8 @@ def command(
       wireanalyze report --html incident.html captures/kafka-4.4.pcap.zst
 
     `wireanalyze report NAME FILE...` prints the report NAME, a line for each session, delivery and so on. Without
-    NAME it prints how many lines each report has in these captures, and what stands out among them; without FILE, it
-    lists all reports. --list NAME explains the columns
-    of a report.
+    NAME, it prints how many lines each report has in these captures, and what stands out among them. Without FILE, it
+    lists all reports. --list NAME explains the columns of a report.
 
     --html FILE writes one page for a browser, with findings, charts, all reports and the messages that findings name.
 
@@ -192,7 +191,7 @@ def _print(name: str, table: ReportTable, form: str) -> None:
     sys.stdout.flush()
     if not entries:
         whose = f"no message of {report.needs}" if report.needs else "no message"
-        text = f"there is nothing to tell of {name}: {whose} says anything of it"
+        text = f"the report {name} is empty: {whose} has data for it"
         click.echo(sentence(text), err=True)
     if table.more:
-        click.echo(sentence(f"{table.more:,} more are not shown"), err=True)
+        click.echo(sentence(f"{table.more:,} more lines are not shown"), err=True)

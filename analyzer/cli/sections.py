@@ -23,7 +23,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         *("tables", "handshakes", "embed_keys", "split", "headless", "wide", "color", "theme", "show_secrets"),
         *("n", "verbose"),
     ),
-    "Input": ("more", "decode_as", "reader", "follow", "keylog", "key"),
+    "Input": ("more", "decode_as", "reader", "follow", "keylog", "key", "key_password_file"),
     "Limits": ("bytes_limit", "max_items", "max_decompressed", "max_files", "memory", "jobs"),
     LAST: ("n", "verbose"),
 }

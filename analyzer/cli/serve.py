@@ -22,11 +22,11 @@ def command(folders: tuple[str, ...], stdio: bool) -> None:
       wireanalyze serve --stdio captures
 
     An assistant or another program starts this command and speaks the Model Context Protocol with it. It can open
-    captures, list and show messages, and ask for statistics, reports and problems. Answers are bounded, and secrets are
-    masked.
+    captures, list and show messages, and ask for statistics, reports and problems. Answers have a limited length, and
+    secrets are masked.
 
-    Only captures in FOLDER and below are read, by default in the current folder. The command opens no network port. It
-    needs the extra wireanalyze[mcp] (10 MB).
+    The command reads only captures in FOLDER and below. Without FOLDER, it reads those in the current folder and below.
+    It opens no network port. It needs the extra wireanalyze[mcp] (10 MB).
     """
     if not stdio:
         raise UserError("serve speaks on standard input and output only. Give --stdio.")

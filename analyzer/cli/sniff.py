@@ -43,7 +43,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @click.option(
     "--findings",
     is_flag=True,
-    help="With --headless: print a line for each problem when it is known, in place of rows.",
+    help="With --headless: print a line for each problem as soon as it is known, instead of rows.",
 )
 @names_option
 @verbose_option
@@ -72,8 +72,8 @@ def command(
       wireanalyze sniff --via sudo -i any --headless --findings
       wireanalyze sniff --via sudo -w ring.pcapng --ring size:100M,files:20 --headless
 
-    Without -i, the first interface that is up is captured. With --headless, press Ctrl-C once to stop the capture and
-    print the remaining rows; press it again to exit at once.
+    Without -i, the command captures on the first interface that is up. With --headless, press Ctrl-C once to stop the
+    capture and print the remaining rows; press it again to exit at once.
 
     A separate process captures; only that process has capture privileges. It writes the packets to FILE (-w) or to a
     temporary file.
@@ -108,9 +108,9 @@ def _check_findings(printer: RowPrinter, wanted: Filter | None, *, headless: boo
     if not headless:
         raise UserError("--findings is an option of --headless. In the terminal UI, press F for the findings.")
     if wanted is not None:
-        raise UserError("--findings tells the problems of all messages. Leave out the filter.")
+        raise UserError("--findings prints the problems of all messages. Leave out the filter.")
     if printer.form not in ("table", "ndjson"):
-        raise UserError(f"--findings prints lines or --format ndjson, not {printer.form}.")
+        raise UserError(f"--findings prints lines or ndjson, not {printer.form}. Leave out --format.")
 
 
 def _check_terminal() -> None:

@@ -93,7 +93,8 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         type=OneOf(get_args(Via)),
         default="auto",
         show_default=True,
-        help="What opens the interfaces: this program (self), this program with sudo, or dumpcap.",
+        help="Open the interfaces with this program (self), with this program run by sudo, or with dumpcap."
+        " auto: self if it may capture, else dumpcap.",
     )
     @memory_option("1G", "1G; 256M with --headless")
     @wraps(command)

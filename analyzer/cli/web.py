@@ -90,9 +90,9 @@ def command(
       wireanalyze web captures/mixed.pcapng
       wireanalyze web captures/kafka.pcap --open
 
-    The command prints an address with a token: everybody who knows it may look. It serves this computer only. From
-    another computer, use a tunnel: ssh -L PORT:127.0.0.1:PORT HOST. Press Ctrl-C to stop. The command needs the extra
-    wireanalyze[web].
+    The command prints an address with a token. Everybody who has the address can see the capture. The command serves
+    this computer only. From another computer, use a tunnel: ssh -L PORT:127.0.0.1:PORT HOST. Press Ctrl-C to stop. The
+    command needs the extra wireanalyze[web].
     """
     from tui import web
 

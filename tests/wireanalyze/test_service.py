@@ -34,7 +34,7 @@ def test_a_capture_is_described(service: Service) -> None:
     assert found["first"].startswith("2026-11-21T14:15:1")
     assert "kafka.groups" in found["reports"]
     assert service.close_capture(found["capture"]) == {"closed": found["capture"]}
-    with pytest.raises(wa.UsageError, match=r"There is no open capture c2\. Open are c1; use open_capture\."):
+    with pytest.raises(wa.UsageError, match=r"The capture c2 is not open\. These are: c1\. Use open_capture\."):
         service.list_messages(found["capture"])
 
 

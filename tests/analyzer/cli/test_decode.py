@@ -138,7 +138,7 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
         (["-"], "stdin is empty"),
         (["@no/such/file"], "no/such/file: No such file"),
         ([API_VERSIONS, "-p", "kafak"], "no protocol 'kafak'. Give one of kafka,"),
-        ([API_VERSIONS, "--api", "3"], "--api is about the request of a response. Give --response, too."),
+        ([API_VERSIONS, "--api", "3"], "--api describes the request that a response answers. Give --response, too."),
         ([API_VERSIONS, "--response", "--version", "3"], "Give --response --api NAME, too."),
         ([API_VERSIONS, "--response", "--api", "3"], "Give --version N, too."),
         ([API_VERSIONS, "--response", "--api", "Nope", "--version", "1"], "kafka has no operation 'Nope'"),

@@ -58,7 +58,7 @@ def told(states: Iterable[RunHealth], out: io.StringIO, monkeypatch: pytest.Monk
 
 
 DROPPING = "wireanalyze: warning: The kernel dropped {} packets. Give a narrower -f, a shorter -s or"
-BEHIND = "wireanalyze: warning: Rows are 4.0 s (400 packets) behind. No packet is lost by that."
+BEHIND = "wireanalyze: warning: Rows are 4.0 s (400 packets) behind. No packets are lost."
 CAUGHT_UP = "wireanalyze: Rows have caught up with the capture."
 
 

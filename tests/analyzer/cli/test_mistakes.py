@@ -188,8 +188,11 @@ OUTPUTS = [
     ("decode kafka.pcap", "kafka.pcap is a file. Use wireanalyze decode @kafka.pcap for hex or bytes, or wireanalyze"),
     ("decode @kafka.pcap", "kafka.pcap is a capture, but decode reads messages. Use wireanalyze list kafka.pcap."),
     ("decode @other", "Cannot read other: No such file or directory. Give a file after @."),
-    (f"decode {HEX} --api Fetch", "--api is about the request of a response. Give --response, too."),
-    (f"decode {HEX} --version 3", "--version is about the request of a response. Give --response --api NAME, too."),
+    (f"decode {HEX} --api Fetch", "--api describes the request that a response answers. Give --response, too."),
+    (
+        f"decode {HEX} --version 3",
+        "--version describes the request that a response answers. Give --response --api NAME, too.",
+    ),
     (
         f"decode {HEX} --response --api Nope -p kafka",
         "kafka has no operation 'Nope'. wireanalyze protocols",

@@ -23,7 +23,7 @@ def test_alike_findings_are_reported_once(command: str, call: Call, lossy: str) 
     with Session([lossy]) as session:
         gaps = [each.text for each in session.load().findings if each.code == "gap"]
     first, second = [line for line in call(command, lossy)[2].splitlines() if "(gap" in line]
-    assert f" in 4 of 4 streams to port 29092, first: {gaps[0]} (gap; -v tells each)" in first
+    assert f" in 4 of 4 streams to port 29092, first: {gaps[0]} (gap; -v prints each)" in first
     assert " in 4 of 4 streams to port 29192, first: " in second
     assert sum(int(line.split()[2]) for line in (first, second)) == len(gaps)
     assert [each for each in call(command, "-v", lossy)[2].splitlines() if "(gap)" in each] == [

@@ -175,7 +175,7 @@ def test_a_capture_that_says_nothing_of_it() -> None:
     done = run("report", "commits", KAFKA)
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.decode() == (
-        "wireanalyze: there is nothing to tell of commits: no message of zookeeper-quorum says anything of it\n"
+        "wireanalyze: the report commits is empty: no message of zookeeper-quorum has data for it\n"
     )
     assert run("report", "commits", KAFKA, "--format", "csv").stdout.startswith(b"zxid,operation,")
 
@@ -196,7 +196,7 @@ def test_the_protocol_may_be_given_too() -> None:
     assert said("--list", "pulsar.deliveries") == said("--list", "deliveries")
     done = run("report", "pulsar.deliveries", ROCKETMQ)
     assert (done.stdout, done.returncode) == (b"", 0)
-    assert b"no message of pulsar says anything of it" in done.stderr
+    assert b"no message of pulsar has data for it" in done.stderr
 
 
 def test_a_file_that_is_called_like_a_report(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_same_error_is_one_problem_with_all_its_messages(session: Session) -
     (problem,) = collect(session, refuse(40), refuse(20), refuse(60))
     assert (problem.count, list(problem.rows), problem.first, problem.last) == (3, [20, 40, 60], 20, 60)
     assert (problem.severity, problem.error, problem.protocol) == (Severity.ERROR, "INVALID_REQUEST", "kafka")
-    assert "INVALID_REQUEST. The request is not one that the broker can understand or accept." in problem.text
+    assert "INVALID_REQUEST. The broker cannot understand the request, or does not accept it." in problem.text
     assert problem.advice.startswith("Check the client library")
 
 
