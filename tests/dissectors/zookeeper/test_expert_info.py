@@ -53,9 +53,9 @@ def test_who_asks_for_a_session_has_none_yet() -> None:
     ("size", "expected"),
     [
         (NEAR, None),
-        (NEAR + 1, (Severity.NOTE, "943,718 bytes for /big are 90 % of what")),
-        (MAXBUFFER, (Severity.NOTE, "1,048,575 bytes for /big are 100 % of what")),
-        (MAXBUFFER + 1, (Severity.WARNING, "1,048,576 bytes for /big are more than the 1,048,575 that")),
+        (NEAR + 1, (Severity.NOTE, "943,718 bytes for /big are 90 % of the default")),
+        (MAXBUFFER, (Severity.NOTE, "1,048,575 bytes for /big are 100 % of the default")),
+        (MAXBUFFER + 1, (Severity.WARNING, "1,048,576 bytes for /big are more than the default")),
     ],
 )
 def test_large_requests(size: int, expected: tuple[Severity, str] | None) -> None:
