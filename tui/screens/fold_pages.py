@@ -8,24 +8,9 @@ the message then: of equal messages, which are examined together, only one has b
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
-from analyzer.insight.diagnosis import diagnose, diagnose_rows
-from analyzer.insight.problems import ProblemTable
-from analyzer.insight.root_causes import MOST_EXAMPLES, settle_problems
-from analyzer.session import Session
-from dissectors.finding import Severity
-from tui.model.findings import FindingList, ShownProblem, copy_problem
-from tui.model.row_sets import PageScope
-from tui.model.views import Cancellation, ViewWork
-from tui.screens.folding import FoldingPage
-from tui.theme import Palette
-from tui.widgets.bars import BarPart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,16 +18,32 @@ from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span
 from analyzer.decode.name_resolver import NameResolver
+from analyzer.insight.diagnosis import diagnose, diagnose_rows
 from analyzer.insight.frames import CapturedFrame, LostBytes, find_lost_bytes, frame_bytes, frames_of
+from analyzer.insight.problems import ProblemTable
+from analyzer.insight.root_causes import MOST_EXAMPLES, settle_problems
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
+from analyzer.session import Session
+from dissectors.finding import Severity
 from tui.model.dialogue import DecodedMessage, Dialogue
+from tui.model.findings import FindingList, ShownProblem, copy_problem
 from tui.model.packets import PacketLines
+from tui.model.row_sets import PageScope
+from tui.model.views import Cancellation, ViewWork
+from tui.screens.folding import FoldingPage
+from tui.theme import Palette
+from tui.widgets.bars import BarPart
 
 PART_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before their findings are shown."""
 
-ScanPortion = tuple[Sequence[ShownProblem], int]
-"""What problems tell by now, and the number of rows that have been examined."""
+
+class ScanPortion(NamedTuple):
+    """What problems tell by now, and the number of rows that were examined. is_whole: whether nothing is left."""
+
+    problems: Sequence[ShownProblem]
+    rows: int
+    is_whole: bool = False
 
 
 class FindingScan:
@@ -74,11 +75,11 @@ class FindingScan:
                     self._problems.add(each)
         except Cancellation:
             return None
-        return list(map(copy_problem, settle_problems(session, self._problems))), scope.rows
+        return ScanPortion(list(map(copy_problem, settle_problems(session, self._problems))), scope.rows, True)
 
     def _post_part(self, rows: int) -> None:
         self.work.raise_if_cancelled()
-        self._post((list(map(copy_problem, self._problems.list_problems())), rows))
+        self._post(ScanPortion(list(map(copy_problem, self._problems.list_problems())), rows))
 
 
 class FindingsPage(FoldingPage):
@@ -92,12 +93,12 @@ class FindingsPage(FoldingPage):
         self._session, self._scope = session, scope
         self._examination: FindingScan | None = None
         self._findings = FindingList(session)
-        self._rows = 0
+        self._rows, self._is_whole = 0, False
 
     def begin(self) -> None:
         """Starts the scan, with an empty list."""
         self.stop()
-        self._findings, self._rows = FindingList(self._session), 0
+        self._findings, self._rows, self._is_whole = FindingList(self._session), 0, False
         self.pane.show_text("working ...")
         self._examination = examination = FindingScan(
             self._session,
@@ -119,7 +120,7 @@ class FindingsPage(FoldingPage):
     def _take_part(self, examination: FindingScan, part: ScanPortion | None) -> None:
         if examination is not self._examination or part is None:
             return
-        problems, self._rows = part
+        problems, self._rows, self._is_whole = part
         pane, findings = self.pane, self._findings
         if pane.contents is None:
             findings.show(problems)
@@ -138,7 +139,7 @@ class FindingsPage(FoldingPage):
     def _show_title(self) -> None:
         assert self._examination is not None
         scope, counts = self._examination.scope, self._findings.count_by_severity()
-        ended = self._rows >= scope.rows
+        ended = self._is_whole
         parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:
             done = f"   {'' if counts else 'no findings '}in {scope.row_count:,} messages"
