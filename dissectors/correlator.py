@@ -433,7 +433,7 @@ class Correlator(Generic[_Found]):
         """By row of a request what its answer needs; of requests that were merged, by the row of the first."""
         self._shares: dict[int | None, int] = {}
         """By row of the first of merged requests how many answers are still to come."""
-        self.merged_with: dict[int | None, int] = {}
+        self.merged_with: BoundedTable[int, int] = BoundedTable()
         """By row of a request that was merged, and whose answer comes alone or late, the row of the first."""
         self._begin()
 
@@ -457,7 +457,8 @@ class Correlator(Generic[_Found]):
 
     def take_request(self, event: MessageEvent) -> Any:
         """Returns what was noted for the request of an answer, or None. The last answer removes it."""
-        row = self.merged_with.pop(event.partner, event.partner) if self.merged_with else event.partner
+        merged = self.merged_with.pop(event.partner) if self.merged_with else None
+        row = event.partner if merged is None else merged
         if row in self._shares:
             return self._take(row, 1)
         return self.requests.get(row) if event.more_answers else self.requests.pop(row)

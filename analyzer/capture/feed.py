@@ -48,6 +48,8 @@ class ByteFeeder(Protocol):
 
     final: bool
     """Whether the end is that of the capture; a followed file goes on, and a damaged one had more."""
+    is_idle: bool
+    """Whether the last call of fill() has returned because nothing came for IDLE seconds."""
 
     def fill(self) -> bool:
         """Waits until more bytes have come into the source; returns False if none will come."""
@@ -57,6 +59,7 @@ class CompleteFeeder:
     """Stands for a source that has all its bytes."""
 
     final = True
+    is_idle = False
 
     def fill(self) -> bool:
         """Returns False: no more bytes will come."""
@@ -66,14 +69,18 @@ class CompleteFeeder:
 class GrowthFeeder:
     """Feeds from a file that another program writes.
 
-    It ends when `stop` is set, or when `whole` is set, which says that the file is complete.
+    It ends when `stop` is set, or when `whole` is set, which says that the file is complete. With `whole` it says when
+    nothing comes (`is_idle`), so that the reader of a live capture can finish what it has put off.
     """
+
+    is_idle = False
 
     def __init__(self, source: GrowingFile, stop: threading.Event, whole: threading.Event | None = None) -> None:
         self.final = False
         self._source = source
         self._stop = stop
         self._whole = threading.Event() if whole is None else whole
+        self._longest = math.inf if whole is None else IDLE
         self._last_block_time = -math.inf
 
     def fill(self) -> bool:
@@ -81,6 +88,7 @@ class GrowthFeeder:
 
         It looks once more after the end, so that no bytes written before it are lost.
         """
+        began, self.is_idle = time.monotonic(), False
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
             waiting, now = self._source.count_waiting(), time.monotonic()
@@ -94,6 +102,9 @@ class GrowthFeeder:
                 if whole:
                     self._source.settle()
                 return False
+            if now - began >= self._longest:
+                self.is_idle = True
+                return True
             time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
@@ -101,6 +112,7 @@ class SpoolFeeder:
     """Spools a descriptor that it owns: a pipe, a device or a compressed file. `stop` ends waiting for a pipe."""
 
     final = True
+    is_idle = False
 
     def __init__(
         self,

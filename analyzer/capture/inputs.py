@@ -22,7 +22,14 @@ from analyzer.capture.feed import (
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
 from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
-from analyzer.capture.records import CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
+from analyzer.capture.records import (
+    CaptureInfo,
+    CaptureRange,
+    RecordBlock,
+    RecordScanner,
+    ScanState,
+    make_empty_block,
+)
 from analyzer.capture.sources import ByteSource, MappedFile, PositionedFile
 from analyzer.capture.store import Store
 from analyzer.errors import CaptureError
@@ -106,7 +113,10 @@ class CaptureInput:
         return 0 if self._hopper is None else self._hopper.position
 
     def blocks(self) -> Iterator[RecordBlock]:
-        """Yields blocks of records as their bytes come. Raises CaptureError if a pipe holds no capture."""
+        """Yields blocks of records as their bytes come, and an empty one where the feeder says that nothing comes.
+
+        Raises CaptureError if a pipe holds no capture.
+        """
         scanner = self._recognise()
         while True:
             block = scanner.read_block()
@@ -114,6 +124,8 @@ class CaptureInput:
                 yield block
             elif scanner.is_damaged or not self._feed.fill():
                 break
+            elif self._feed.is_idle:
+                yield make_empty_block()
         if self._feed.final:
             scanner.finish()
 

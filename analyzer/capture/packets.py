@@ -198,8 +198,8 @@ class PacketReader(SelfClosing):
         """Yields blocks of TCP packets, once.
 
         With `follow` the blocks go on until stop(), those of a succession until it has ended. A block is empty only if
-        files of a ring were removed. Raises CaptureError if a pipe holds no capture, or if there is no space for a
-        spool.
+        files of a ring were removed, or if nothing comes to a succession. Raises CaptureError if a pipe holds no
+        capture, or if there is no space for a spool.
         """
         if self.reader == "scapy":
             from analyzer.capture.scapy_reader import read_blocks
@@ -224,7 +224,7 @@ class PacketReader(SelfClosing):
             before += len(records)
             removed, self._reported_removed = self._reported_removed, self.removed_before
             self._adapt_blocks(block)
-            if len(block) or removed < self._reported_removed:
+            if len(block) or not len(records) or removed < self._reported_removed:
                 yield block
             del records, block
             self._mark(before)

@@ -53,9 +53,9 @@ class _Inside(NamedTuple):
     """
 
     reader: InnerReader
-    same: Sequence[str]
-    numbers: Mapping[str, Path]
-    quiet: Mapping[str, Sequence[Quiet]]
+    same: list[str]
+    numbers: dict[str, Path]
+    quiet: dict[str, list[Quiet]]
 
 
 class AlikePlan(NamedTuple):
@@ -74,7 +74,7 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
     numbers: dict[int, Path] = {}
     quiet: dict[int, list[Quiet]] = {}
     must = [path for path, _ in wanted.quiet]
-    inner: dict[int, tuple[InnerReader, list[str], dict[str, Path], dict[str, list[Quiet]]]] = {}
+    inner: dict[int, _Inside] = {}
     for path in {*wanted.same, *wanted.numbers, *must}:
         is_number = path in wanted.numbers
         for leaf, rest in find_leaves(layout.steps, path):
@@ -84,13 +84,13 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
                     return None
                 if rest[0] in reader.ignored:
                     continue
-                mine = inner.setdefault(id(leaf), (reader, [], {}, {}))
+                mine = inner.setdefault(id(leaf), _Inside(reader, [], {}, {}))
                 if is_number:
-                    mine[2][rest[0]] = path
+                    mine.numbers[rest[0]] = path
                 if path in wanted.same:
-                    mine[1].append(rest[0])
+                    mine.same.append(rest[0])
                 if path in must:
-                    mine[3][rest[0]] = [each for each in wanted.quiet if each[0] == path]
+                    mine.quiet[rest[0]] = [each for each in wanted.quiet if each[0] == path]
                 continue
             if is_number and not _is_integer(leaf):
                 return None
@@ -100,7 +100,7 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
                 quiet[id(leaf)] = [each for each in wanted.quiet if each[0] == path]
             if path in wanted.same:
                 same.add(id(leaf))
-    return AlikePlan(layout, frozenset(same), numbers, quiet, {key: _Inside(*each) for key, each in inner.items()})
+    return AlikePlan(layout, frozenset(same), numbers, quiet, inner)
 
 
 def find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]]:

@@ -1,10 +1,10 @@
-"""A checkup: everything there is to say about a capture, message by message, and across messages.
+"""The diagnosis of a capture: what is wrong with single messages, and what only several of them show.
 
-Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
-reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
-(dissectors.check). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
-large portions have more alike rows, small ones say sooner how far it has come. Several processes look at portions;
-Watches hear of rows in their order, so one of them shows all rows to these.
+Theory. Rows are examined in their order. Each is asked for its own findings and for the error that it reports, the
+index for what it knows of the row, and checks (dissectors.check) get the rows that they want. Rows that need not be
+decoded for that are passed over (analyzer.insight.expert_info_scan). Rows are examined part by part: large parts have
+more alike rows, small ones show progress sooner. Several processes scan parts; one of them passes all rows to the
+checks, because these must get rows in their order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What there is to say of each row's body, alike rows together: the fast way to look at all bodies of a capture.
 
-Theory. Most rows have nothing to say for themselves. What a checkup asks of a body (its error, its findings, the few
-fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
+Theory. Most rows have nothing to say for themselves. What a diagnosis asks of a body (its error, its findings, the few
+fields that checks look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
 gives it for many alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing
-to say are never looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
+to say are never looked at. All others are decoded; tests/analyzer/insight/test_diagnosis.py holds the two equal.
 
 Scanning rows and reading what was found are two steps, so that other processes can scan while one reads: what a scan
 returns is small, and can be pickled.

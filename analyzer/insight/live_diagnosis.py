@@ -38,7 +38,7 @@ class LiveDiagnosis:
         self._session = session
         self._table = ProblemTable(session, 1)
         self._known: BoundedTable[_Key, bool] = BoundedTable(MOST_KNOWN)
-        self._done = 0
+        self._done = self._packet = 0
 
     def find_new_problems(self) -> list[Problem]:
         """Examines the rows that have come since the last call; returns the problems that are new, with their texts."""
@@ -58,6 +58,9 @@ class LiveDiagnosis:
 
     def _find_new(self) -> Iterator[LocatedFinding]:
         session, stop = self._session, len(self._session.rows)
+        if session.engine.packet == self._packet and not session.ended:
+            return
+        self._packet = session.engine.packet
         begin = max(session.rows.first, self._done - OVERLAP)
         rows, self._done = range(begin, stop), stop
         if rows:

@@ -36,7 +36,7 @@ MOST_ROWS = 65_536
 """Messages of a problem that are remembered by their rows."""
 
 MOST_SUBJECTS = 12
-"""Problems of the same code that differ by their subjects, or of the same operation by their errors."""
+"""Problems of the same code that differ by their subjects."""
 
 NAMED = 64
 """Messages of a problem that are read to name whom and what it is about."""

@@ -16,7 +16,7 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
-from analyzer.insight.problems import Problem, ProblemTable, as_sentence, sort_problems
+from analyzer.insight.problems import MOST_ROWS, Problem, ProblemTable, as_sentence, sort_problems
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.triage import RootCause, Triage
@@ -91,7 +91,7 @@ def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence
         if rule.same == "subject" and not _share_subject(cause, each):
             continue
         taken = _find_taken(session, rule, cause, each)
-        if taken.all() and (each.streams or each.count == len(taken)):
+        if taken.all() and len(each.rows) < MOST_ROWS:
             each.cause = cause
             cause.effects.append(each)
         elif taken.any() and each.rows:

@@ -9,6 +9,7 @@ its row. So this stands above diagnosis and reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose
 from analyzer.insight.problems import Problem, as_sentence
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports
 from analyzer.insight.root_causes import find_problems
+from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.correlator import Subscriptions
 from dissectors.finding import Severity
@@ -140,7 +142,7 @@ def _list_events(tables: Sequence[ReportTable], shown: set[int | None]) -> Itera
     """Events that reports tell, and the slowest exchanges; shown: the first rows of problems, which are told."""
     for table in tables:
         for entry in table.entries:
-            for time, row, text in table.report.list_events(entry):
+            for time, row, text in defects.collect_or_nothing(partial(table.report.list_events, entry)):
                 if row is None or row not in shown:
                     yield _make_event(table, entry, time, as_sentence(text))
         if table.report is DelayReport:

@@ -8,24 +8,8 @@ the message then: of equal messages, which are examined together, only one has b
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
-from analyzer.insight.diagnosis import diagnose, diagnose_rows
-from analyzer.insight.problems import ProblemTable
-from analyzer.insight.root_causes import MOST_EXAMPLES, settle_problems
-from analyzer.session import Session
-from dissectors.finding import Severity
-from tui.model.findings import FindingList, ShownProblem, copy_problem
-from tui.model.row_sets import PageScope
-from tui.model.views import Cancellation, ViewWork
-from tui.screens.folding import FoldingPage
-from tui.theme import Palette
-from tui.widgets.bars import BarPart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -33,10 +17,21 @@ from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span
 from analyzer.decode.name_resolver import NameResolver
+from analyzer.insight.diagnosis import diagnose, diagnose_rows
 from analyzer.insight.frames import CapturedFrame, LostBytes, find_lost_bytes, frame_bytes, frames_of
+from analyzer.insight.problems import ProblemTable
+from analyzer.insight.root_causes import MOST_EXAMPLES, settle_problems
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
+from analyzer.session import Session
+from dissectors.finding import Severity
 from tui.model.dialogue import DecodedMessage, Dialogue
+from tui.model.findings import FindingList, ShownProblem, copy_problem
 from tui.model.packets import PacketLines
+from tui.model.row_sets import PageScope
+from tui.model.views import Cancellation, ViewWork
+from tui.screens.folding import FoldingPage
+from tui.theme import Palette
+from tui.widgets.bars import BarPart
 
 PART_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before their findings are shown."""

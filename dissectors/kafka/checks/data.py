@@ -222,7 +222,8 @@ class FetchSessionCheck(Check):
     def _begin(self) -> None:
         self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST_SESSIONS)
         """By connection and session the epoch that is next, and the losses of who said so."""
-        self.without: set[int] = set()
+        self.without: BoundedTable[int, bool] = BoundedTable()
+        """Connections whose broker gives no session."""
 
     def receive_fetch(self, event: MessageEvent) -> None:
         """Checks that the epoch of a Fetch is the next one of its session (KIP-227)."""
@@ -247,7 +248,7 @@ class FetchSessionCheck(Check):
         if session:
             self.remember(event, session, 1)
         elif event.stream not in self.without:
-            self.without.add(event.stream)
+            self.without[event.stream] = True
             text = "the broker gives no fetch session, its cache of them may be full: each fetch names all partitions"
             self.note("fetch-session", text)
 
@@ -287,7 +288,7 @@ class ClockCheck(Check):
     """Finds records whose time is far from the time of the capture."""
 
     def receive_produce(self, event: MessageEvent) -> None:
-        """The first batch of a request that is far off, in each direction."""
+        """Finds the first batch of a request whose time is far off, in each direction."""
         now = event.time // _NS
         early = late = False
         for each in iterate_batches(event.values):

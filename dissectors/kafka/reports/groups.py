@@ -84,9 +84,10 @@ class GroupReport(RebalanceReport):
 
     @classmethod
     def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
-        """Yields the rebalance."""
+        """Yields the rebalance, unless the group's members are unknown before and behind it."""
         cells = cls.cells(entry)
-        if cells["state"] == "unchanged":
+        is_known = cells["before"] is not None or cells["generation"] is not None
+        if cells["state"] == "unchanged" or not is_known:
             return
         took = f" within {lasting(cells['stood_still_ns'])}" if cells["stood_still_ns"] else ""
         why = f" because {cells['cause']}" if cells["cause"] else ""

@@ -35,9 +35,6 @@ _POLL_TIMEOUT = "poll timeout"
 _BEATS = "ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
 _MS = 1_000_000
 
-MemberKey = tuple[str, str]
-"""Group and member id."""
-
 
 @make_slotted(frozen=False, eq=False)
 class MemberRow(OpenRow):

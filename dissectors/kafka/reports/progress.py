@@ -90,7 +90,7 @@ def _list_news(merged: MergedMessages, partitions: Listed) -> Iterator[Iterable[
 class ProgressRow(OpenRow):
     """A group, or a client without one, and a partition.
 
-    begun: when it read first, ns since 1970. told: the last row that told of it.
+    begun: when it read first, ns since 1970. consumer_row: the last row that names its consumer.
     """
 
     group: str | None = column("text", "the group; nothing of a client that reads without one")
@@ -98,7 +98,7 @@ class ProgressRow(OpenRow):
     partition: int = column("number", "the partition", -1)
     consumer: str | None = column("text", "the client id that read it last")
     readers: int = column("number", "clients that read it", of=lambda row: len(row.clients))
-    started: int | None = column("number", "the first position: the offset that it sought for, or of the first batch")
+    started: int | None = column("number", "the first position: the offset that it asked for, or of the first batch")
     position: int | None = column("number", "the next offset to read, behind the last batch")
     high_watermark: int | None = column("number", "the end of the partition for consumers, by the last answer")
     lag: int | None = column("number", "records between these", of=lambda row: row.measure_lag())
@@ -129,7 +129,7 @@ class ProgressRow(OpenRow):
     committed_at: int | None = None
     begun: int | None = None
     ended: int = 0
-    told: int = -1
+    consumer_row: int = -1
     failures: Counter[str] = field(default_factory=Counter)
 
     most_rows = 16
@@ -305,8 +305,8 @@ class ProgressReport(Report[ProgressRow]):
         if reader not in row.clients and len(row.clients) < self.limit:
             row.clients[reader] = None
         at = event.row if last is None else last
-        if at > row.told:
-            row.told, row.consumer = at, event.client_name
+        if at > row.consumer_row:
+            row.consumer_row, row.consumer = at, event.client_name
         return row
 
     # ---- committing
@@ -393,5 +393,5 @@ class ProgressReport(Report[ProgressRow]):
         return f"{word}: {who}, {cells['topic']}[{cells['partition']}]{lag}"
 
 
-def _row_of(told: tuple[int, int | _News]) -> int:
-    return told[0]
+def _row_of(numbered: tuple[int, int | _News]) -> int:
+    return numbered[0]

@@ -98,7 +98,7 @@ class StarvedConsumers(PulsarCheck):
                 self.empty.setdefault(known.topic, {})[known.key] = known
 
     def receive_flow(self, event: MessageEvent) -> None:
-        """FLOW, which may come late."""
+        """Notes a FLOW, which may come late."""
         known = self.find_consumer(event)
         if known is None:
             return

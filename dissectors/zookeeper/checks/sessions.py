@@ -64,9 +64,8 @@ class ClientCheck(Check):
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.last_seen.measure_until(
-            event
-        )  # what the client said meanwhile may be among the bytes that are missing
+        # What the client said meanwhile may be among the bytes that are missing.
+        silent = known.last_seen.measure_until(event)
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")

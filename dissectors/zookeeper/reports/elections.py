@@ -131,7 +131,7 @@ class Elections(Report[Poll]):
         if cells["winner"] is None:
             yield entry.first, row, f"{who} looked for a leader and found none"
         elif cells["kind"] == "joining":
-            yield entry.first, row, f"{who} joined the leader, server {cells['winner']},{took}"
+            yield entry.first, row, f"{who} joined the leader, server {cells['winner']}{took and ','}{took}"
         else:
             yield entry.first, row, f"{who} elected server {cells['winner']}{took}"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.capture import feed
 from analyzer.capture import succession as module
 from analyzer.capture.output import Output
 from analyzer.capture.packets import PacketReader
@@ -253,6 +254,24 @@ def test_stop_gives_what_there_is(tmp_path: Path) -> None:
         packets.stop()
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:30]
         assert packets.findings == []
+
+
+def test_a_silence_is_an_empty_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads a live capture goes on while nothing comes, so that it tells what it has put off."""
+    monkeypatch.setattr(feed, "IDLE", 0.02)
+    files = FileSuccession()
+    with PacketReader(files) as packets:
+        timeout = threading.Timer(20, packets.stop)
+        timeout.start()
+        files.add_file(written(tmp_path / "a.pcapng", BLOCKS))
+        blocks = packets.blocks()
+        assert sum(iter(lambda: len(next(blocks)), 0)) == len(BLOCKS)
+        assert len(next(blocks)) == 0
+        with open(tmp_path / "a.pcapng", "ab") as file:
+            file.write(BLOCKS[0])
+        files.finish()
+        assert sum(map(len, blocks)) == 1
+        timeout.cancel()
 
 
 # ---- what leaves

@@ -1,4 +1,4 @@
-"""A checkup of recorded captures, and of made ones: what is found at which message."""
+"""The diagnosis of recorded captures, and of made ones: what is found at which message."""
 
 from __future__ import annotations
 

@@ -94,6 +94,18 @@ def test_the_last_member_leaves() -> None:
     group.rebalance(1, {1: [0]})
     group.send("LeaveGroup", {"groupId": "g", "memberId": "c1-id"})
     assert [(row["state"], row["members"]) for row in group.finish()] == [("complete", 1), ("empty", 0)]
+    assert list_events(group)[1] == "group g lost its last member"
+
+
+def test_members_that_nobody_knows_are_not_the_last_ones() -> None:
+    group = Group()
+    group.send("LeaveGroup", {"groupId": "g", "members": [{"groupInstanceId": "a"}, {"groupInstanceId": "b"}]})
+    assert {row["state"] for row in group.finish()} == {"empty"}
+    assert list_events(group) == []
+
+
+def list_events(group: Group) -> list[str]:
+    return [text for entry in group.entries for _, _, text in GroupReport.list_events(entry)]
 
 
 def test_a_member_that_falls_silent() -> None:
