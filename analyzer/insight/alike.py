@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
-from analyzer.query.fields.walked import INTEGERS, is_plain
-from analyzer.query.projection import decode_number, walk_layout
+from analyzer.query.projection import INTEGERS, decode_number, is_plain, walk_layout
 from dissectors.correlator import QuietTest
 from dissectors.message import Path
 from dissectors.wire.fast_path import FastPath, HeaderLayout, InnerReader

@@ -17,7 +17,6 @@ from analyzer.columns.arrays import Bools, Ints, argsort_stable, find_runs, iter
 from analyzer.decode.multi_segment import locate_messages
 from analyzer.insight.alike import Alike, AlikePlan, FieldSelection, plan_alike
 from analyzer.insight.events import Events
-from analyzer.query.fields.walked import find_layout
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.correlator import Correlator, Merge, MergedMessages, MessageEvent, MessageKind, QuietTest
@@ -73,7 +72,8 @@ def plan_kind(dissector: Dissector, context: Context, correlators: Sequence[Corr
     quiet = frozenset(each for _, merge in fields for each in merge.quiet.items())
     walk = None
     if same or numbers or quiet:
-        fast_path, layout = load_fast_path(dissector), find_layout(dissector, context)
+        fast_path = load_fast_path(dissector)
+        layout = None if fast_path is None else fast_path.layout(context)
         if fast_path is not None and layout is not None and REPORTED not in same:
             walk = plan_alike(fast_path, layout, FieldSelection(same, numbers, quiet))
         if walk is None:

@@ -27,6 +27,9 @@ from dissectors.wire.primitive import FixedWidth, Length
 FEW, USUAL = 8, 4
 """Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""
 
+INTEGERS = frozenset("bhiqBHI")
+"""Codes of numbers that 64 bits hold."""
+
 MOST_TAGS = 16
 _VARINT = 5
 
@@ -316,6 +319,16 @@ def _make_fixed_run(element: Leaf | Struct, eye: LeafVisitor) -> _Run | None:
             return None
         run.add(step, eye)
     return run
+
+
+def is_plain(leaf: Leaf) -> bool:
+    """Returns whether a field stands in a message as it is, a number or a text, and is no secret."""
+    primitive = leaf.primitive
+    if leaf.spec.secret or leaf.secret_by is not None:
+        return False
+    if isinstance(primitive, SizedBytes):
+        return primitive.convert is bytes.decode
+    return isinstance(primitive, FixedWidth)
 
 
 def decode_number(there: Array, code: str) -> Ints:

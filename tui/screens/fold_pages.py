@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +37,13 @@ from tui.widgets.bars import BarPart
 PART_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before their findings are shown."""
 
-ScanPortion = tuple[Sequence[ShownProblem], int]
-"""What problems tell by now, and the number of rows that have been examined."""
+
+class ScanPortion(NamedTuple):
+    """What problems tell by now, and the number of rows that were examined. is_whole: whether nothing is left."""
+
+    problems: Sequence[ShownProblem]
+    rows: int
+    is_whole: bool = False
 
 
 class FindingScan:
@@ -69,11 +75,11 @@ class FindingScan:
                     self._problems.add(each)
         except Cancellation:
             return None
-        return list(map(copy_problem, settle_problems(session, self._problems))), scope.rows
+        return ScanPortion(list(map(copy_problem, settle_problems(session, self._problems))), scope.rows, True)
 
     def _post_part(self, rows: int) -> None:
         self.work.raise_if_cancelled()
-        self._post((list(map(copy_problem, self._problems.list_problems())), rows))
+        self._post(ScanPortion(list(map(copy_problem, self._problems.list_problems())), rows))
 
 
 class FindingsPage(FoldingPage):
@@ -87,12 +93,12 @@ class FindingsPage(FoldingPage):
         self._session, self._scope = session, scope
         self._examination: FindingScan | None = None
         self._findings = FindingList(session)
-        self._rows = 0
+        self._rows, self._is_whole = 0, False
 
     def begin(self) -> None:
         """Starts the scan, with an empty list."""
         self.stop()
-        self._findings, self._rows = FindingList(self._session), 0
+        self._findings, self._rows, self._is_whole = FindingList(self._session), 0, False
         self.pane.show_text("working ...")
         self._examination = examination = FindingScan(
             self._session,
@@ -114,7 +120,7 @@ class FindingsPage(FoldingPage):
     def _take_part(self, examination: FindingScan, part: ScanPortion | None) -> None:
         if examination is not self._examination or part is None:
             return
-        problems, self._rows = part
+        problems, self._rows, self._is_whole = part
         pane, findings = self.pane, self._findings
         if pane.contents is None:
             findings.show(problems)
@@ -133,7 +139,7 @@ class FindingsPage(FoldingPage):
     def _show_title(self) -> None:
         assert self._examination is not None
         scope, counts = self._examination.scope, self._findings.count_by_severity()
-        ended = self._rows >= scope.rows
+        ended = self._is_whole
         parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:
             done = f"   {'' if counts else 'no findings '}in {scope.row_count:,} messages"

@@ -16,7 +16,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.query.fields.gathered import FieldValues, join_values, pick_values
-from analyzer.query.projection import GatherSource, decode_number, walk_layout
+from analyzer.query.projection import INTEGERS, GatherSource, decode_number, is_plain, walk_layout
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.dialect import SizedBytes
@@ -24,9 +24,6 @@ from dissectors.wire.fast_path import HeaderLayout, load_fast_path
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import KeyedMembers, Leaf, Step, Struct, Tags, When, inside
 from dissectors.wire.primitive import FixedWidth
-
-INTEGERS = frozenset("bhiqBHI")
-"""Codes of numbers that 64 bits hold."""
 
 
 class Walkable(NamedTuple):
@@ -69,16 +66,6 @@ def _find_steps(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
                 yield from _find_steps(inner.steps, path[1:]) if isinstance(inner, Struct) else iter((None,))
             else:
                 yield step if isinstance(step, Leaf) else None
-
-
-def is_plain(leaf: Leaf) -> bool:
-    """Returns whether a field stands in a message as it is, a number or a text, and is no secret."""
-    primitive = leaf.primitive
-    if leaf.spec.secret or leaf.secret_by is not None:
-        return False
-    if isinstance(primitive, SizedBytes):
-        return primitive.convert is bytes.decode
-    return isinstance(primitive, FixedWidth)
 
 
 def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[FieldValues]]:

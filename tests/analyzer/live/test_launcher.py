@@ -67,7 +67,7 @@ def test_the_way_that_is_taken(
     assert command[-1].endswith(last)
     assert CaptureRequest.from_json(next(each for each in command if each.startswith("{"))) == requested
     assert bool(way.notes) == (via == "auto" and last == "dumpcap")
-    assert not way.asks
+    assert not way.prompts
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_sudo_is_called_so_that_nothing_depends_on_the_environment(
     command, how = commands[0]
     assert ("-n" in command[: command.index("--")]) != terminal
     assert command[command.index("--") + 1 :][:4] == ["env", "PYTHONPATH=/some where", sys.executable, "-B"]
-    assert way.asks == terminal
+    assert way.prompts == terminal
     assert how["apart"] != terminal  # else it has no terminal to ask on
 
 

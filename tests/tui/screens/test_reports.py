@@ -15,7 +15,7 @@ async def test_a_line_leads_to_its_messages(found: Drive) -> None:
     await found.settle()
     there = page(found)
     await found.until(lambda: there.maker.is_whole)
-    await found.press("4")
+    await found.press("5")
     assert there.view.name == "elections"
     assert shown(found)[0].split()[1:3] == ["election", "2"]
     await found.press("j", "enter")
@@ -34,8 +34,9 @@ async def test_a_report_that_tells_nothing(found: Drive) -> None:
     await found.settle()
     there = page(found)
     await found.until(lambda: there.maker.is_whole)
+    await found.press("2")
     assert " jg-RangeAssignor " in shown(found)[0]
-    await found.press("9", "tab", "tab")
+    await found.press("9", "tab", "tab", "tab")
     assert there.view.name == "sessions"
     assert "the report sessions is empty" in shown(found)[0]
     await found.press("enter", "escape")
