@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from dissectors.wire.embedded import EmbeddedValue
     from dissectors.wire.secret import Secret
     from wireanalyze.capture import Capture, open
-    from wireanalyze.decoding import decode, decode_all
+    from wireanalyze.decoding import DecodedMessage, decode, decode_all
     from wireanalyze.errors import CaptureError, DecodeError, FilterError, MissingExtra, UsageError, WireanalyzeError
     from wireanalyze.live import LiveMessages, sniff
-    from wireanalyze.message import DecodedMessage, Message, ReportedError
+    from wireanalyze.message import Message
+    from wireanalyze.message_base import ReportedError
     from wireanalyze.protocols import register
     from wireanalyze.rows import Rows
 
@@ -64,10 +65,11 @@ _MODULES = {
     "dissectors.wire.embedded": "EmbeddedValue",
     "dissectors.wire.secret": "Secret",
     "wireanalyze.capture": "Capture open",
-    "wireanalyze.decoding": "decode decode_all",
+    "wireanalyze.decoding": "DecodedMessage decode decode_all",
     "wireanalyze.errors": "CaptureError DecodeError FilterError MissingExtra UsageError WireanalyzeError",
     "wireanalyze.live": "LiveMessages sniff",
-    "wireanalyze.message": "DecodedMessage Message ReportedError",
+    "wireanalyze.message": "Message",
+    "wireanalyze.message_base": "ReportedError",
     "wireanalyze.protocols": "register",
     "wireanalyze.rows": "Rows",
 }

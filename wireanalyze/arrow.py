@@ -30,6 +30,7 @@ from dissectors.wire.secret import Secret
 from wireanalyze.errors import translate_errors
 
 TIME, DURATION = pa.timestamp("ns", "UTC"), pa.duration("ns")
+MOST_NANOSECONDS = (1 << 63) - 1
 NAMES = pa.dictionary(pa.int32(), pa.string())
 """Texts of which a capture has few different ones."""
 
@@ -105,7 +106,7 @@ def _join_chunks(chunks: Sequence[pa.Array]) -> pa.ChunkedArray:
     kinds = {chunk.type for chunk in chunks}
     if len(kinds) > 1:
         kind = next(kind for kind in kinds if "double" in str(kind))
-        chunks = [chunk.cast(kind) for chunk in chunks]
+        chunks = [chunk.cast(kind, safe=False) for chunk in chunks]  # large integers are rounded
     return pa.chunked_array(chunks)
 
 
@@ -207,7 +208,7 @@ def _make_values(field: FieldPath, values: Any, json: JsonWriter) -> pa.Array:
     if field.kind is FieldKind.NUMBER:
         return _make_numbers(values)
     if kind in (TIME, DURATION):
-        return _make_numbers(values, field.scale or 1).cast(pa.int64()).cast(kind)
+        return _make_nanoseconds(values, field.scale or 1).cast(kind)
     if kind == pa.bool_():
         return pa.array([value if isinstance(value, bool) else bool(value) for value in values], kind)
     if kind == pa.binary():
@@ -215,11 +216,21 @@ def _make_values(field: FieldPath, values: Any, json: JsonWriter) -> pa.Array:
     return convert_sequence([_make_text(value, json) for value in values], kind)
 
 
-def _make_numbers(values: Any, scale: int = 1) -> pa.Array:
+def _make_nanoseconds(values: Any, scale: int) -> pa.Array:
+    """Times in units of `scale` ns as int64; null where that does not suffice."""
+    most = MOST_NANOSECONDS // scale
+    if not isinstance(values, list):
+        numbers = values.astype(np.int64)
+        return pa.array(numbers * scale, mask=(numbers < -most) | (numbers > most))
+    fits = [isinstance(value, int | float) and -most <= value <= most for value in values]
+    return pa.array([int(value * scale) if fit else None for value, fit in zip(values, fits, strict=True)], pa.int64())
+
+
+def _make_numbers(values: Any) -> pa.Array:
     """Numbers as int64; as float64 where one has a fraction or needs more bits."""
     if not isinstance(values, list):
-        return pa.array(values.astype(np.int64) * scale)
-    numbers = [value * scale if isinstance(value, int | float) else None for value in values]
+        return pa.array(values.astype(np.int64))
+    numbers = [value if isinstance(value, int | float) else None for value in values]
     if all(value is None or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63) for value in numbers):
         return pa.array(numbers, pa.int64())
     return pa.array([None if value is None else float(value) for value in numbers], pa.float64())

@@ -14,18 +14,18 @@ from analyzer.columns.arrays import Ints
 from analyzer.jobs import choose_jobs
 from analyzer.query.selection import Selection
 from analyzer.session import Session
+from wireanalyze.arguments import make_filter, parse_duration, parse_severity, split_names
 from wireanalyze.errors import UsageError, require_extra, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, Sources, list_files, make_key_ring, read_rules
-from wireanalyze.message import Message, Owner, Window, iterate_messages
+from wireanalyze.message import Message, iterate_messages
 from wireanalyze.rows import Rows
+from wireanalyze.window import Owner, Window
 
 if TYPE_CHECKING:
     import duckdb
     import pandas
     import polars
     import pyarrow
-
-    from analyzer.query.filter import Filter
 
 FIELDS_OF_FINDINGS = ("severity", "code", "text", "number", "stream", "error")
 
@@ -286,12 +286,14 @@ class Capture:
         return Rows(({"report": name, "about": each.about} for name, each in filled.items()), ("report", "about"))
 
     def findings(self, *, severity: Literal["note", "warning", "error"] = "note") -> Rows:
-        """Returns all findings of this severity and above: of messages (`number`), then of connections and files."""
+        """Returns all findings of this severity and above: of messages (`number`), then of connections and files.
+
+        Raises UsageError for another severity.
+        """
         from analyzer.decode.endpoints import name_stream
         from analyzer.insight.diagnosis import diagnose
-        from dissectors.finding import Severity
 
-        session, least = self._owner.open_session(), Severity[severity.upper()]
+        session, least = self._owner.open_session(), parse_severity(severity)
         streams = session.rows.column("stream")
         found = []
         for row, finding, stream, error in diagnose(session):
@@ -314,9 +316,8 @@ class Capture:
         from analyzer.insight.diagnosis import diagnose
         from analyzer.insight.root_causes import find_problems
         from analyzer.render.problems import KEYS, make_problem_objects
-        from dissectors.finding import Severity
 
-        session, least = self._owner.open_session(), Severity[severity.upper()]
+        session, least = self._owner.open_session(), parse_severity(severity)
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity >= least]
         return Rows(make_problem_objects(session, problems), KEYS)
 
@@ -326,41 +327,19 @@ class Capture:
         """Yields the rows of messages() as numbers, in parts. What is wrong with the arguments is raised at once."""
         from analyzer.query.ordering import parse_sort_keys
 
+        if min(head or 0, tail or 0) < 0:
+            raise UsageError("head and tail are numbers of messages. They must not be negative.")
         with translate_errors():
             order = tuple(parse_sort_keys(",".join(split_names(sort))))
             selection = Selection(None, make_filter(filter), order, head, tail)
-        session = self._session if filter is None and not order else self._owner.open_session()
-        return selection.select_rows(self._owner.reader, len(session.rows))
+        parts = selection.select_rows(self._owner.reader, len(self))
+        if filter is None and not order:
+            return parts
+        self._owner.open_session()
+        return self._owner.guard_parts(parts)
 
     def _choose(self, filter: str | None) -> Ints | None:
         """The rows that pass a filter; None: all."""
         session = self._owner.open_session()
         wanted = make_filter(filter)
         return None if wanted is None else wanted.select_rows(self._owner.reader, np.arange(len(session.rows)))
-
-
-def make_filter(text: str | None) -> Filter | None:
-    """Returns a checked filter. Raises FilterError."""
-    if text is None:
-        return None
-    from analyzer.query.filter import compile_filter
-
-    with translate_errors():
-        return compile_filter(text)
-
-
-def split_names(names: str | Sequence[str]) -> list[str]:
-    """Returns names that were given as a list, or with commas between them."""
-    texts = [names] if isinstance(names, str) else names
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
-
-
-def parse_duration(text: str) -> int:
-    """Returns a length of time such as `10s` in nanoseconds, at least 1. Raises UsageError."""
-    from analyzer.query.filter.units import parse_number
-    from analyzer.query.units import DURATIONS
-
-    found = parse_number(text)
-    if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:
-        raise UsageError(f"{text!r} is not a duration. Give one with its unit, such as 500ms, 1s or 5m.")
-    return int(found[0])

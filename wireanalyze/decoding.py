@@ -2,11 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyzer.decode.limits import Limits
 from analyzer.hexinput import pasted
 from analyzer.hexinput.error import HexError
 from analyzer.hexinput.forms import parse_dumps, strip_ip
+from analyzer.messages import defects
+from analyzer.render.lines import Line
+from dissectors.api import Body
+from dissectors.field import Tree
+from dissectors.finding import Finding
 from wireanalyze.errors import DecodeError, translate_errors
-from wireanalyze.message import DecodedMessage
+from wireanalyze.message_base import MessageBase
+
+if TYPE_CHECKING:
+    from analyzer.hexinput.pasted import PastedMessage
+    from dissectors.api import Dissector
+
+
+class DecodedMessage(MessageBase):
+    """A message that was given as bytes, without a capture."""
+
+    __slots__ = ("_dissector", "_piece", "_uncertain")
+
+    def __init__(self, dissector: Dissector, piece: PastedMessage, *, uncertain: bool) -> None:
+        self._dissector, self._piece, self._uncertain = dissector, piece, uncertain
+
+    def __repr__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        return f"<DecodedMessage: {self.protocol} {self.operation}{version} {self.role}, {len(self.data)} bytes>"
+
+    @property
+    def protocol(self) -> str:
+        """The protocol that the bytes were decoded as."""
+        return self._dissector.name
+
+    @property
+    def role(self) -> str:
+        """`request`, `response`, `oneway`, `push` or `raw`."""
+        return self._piece.header.role.name.lower()
+
+    @property
+    def operation(self) -> str | None:
+        """The protocol's own name of what is done."""
+        return self._piece.header.operation
+
+    @property
+    def code(self) -> int | None:
+        """The number of the operation on the wire; None if it is unknown."""
+        return self._piece.header.code
+
+    @property
+    def version(self) -> int | None:
+        """The version of the operation (Kafka); None in other protocols, or if it is unknown."""
+        return self._piece.header.version
+
+    @property
+    def correlation(self) -> int | str | None:
+        """The number that pairs a response with its request; a text if the number has a scope (Pulsar)."""
+        return self._piece.header.key
+
+    @property
+    def client(self) -> str | None:
+        """How the client calls itself."""
+        return self._piece.header.client
+
+    @property
+    def state(self) -> str:
+        """`complete`, `partial`, `guessed` or `undecoded`."""
+        return "guessed" if self._uncertain else self._piece.header.state.name.lower()
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the message."""
+        return self._piece.data
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings about this message."""
+        return self._decode().findings
+
+    @property
+    def info(self) -> str:
+        """The summary line of the message."""
+        return defects.format_info(self._dissector, self._decode(), self._piece.context)
+
+    @property
+    def tree(self) -> Tree:
+        """The decoded fields with the place of each; see Message.tree."""
+        return defects.decode_tree(self._dissector, self._piece.data, self._piece.context)
+
+    def format_lines(self, *, show_secrets: bool = False) -> Iterator[Line]:
+        """Yields the lines that `decode` prints, with their styles."""
+        from analyzer.render.message_text import format_message
+        from analyzer.render.pasted_message import decode_pasted
+
+        message, tree = decode_pasted(self._dissector, self._piece, self._uncertain)
+        return format_message(message, tree, Limits(show_secrets=show_secrets))
+
+    def _decode(self) -> Body:
+        return defects.decode_values(self._dissector, self._piece.data, self._piece.context)
 
 
 def decode(data: str | bytes, *, protocol: str | None = None, request: bool | None = None) -> DecodedMessage:

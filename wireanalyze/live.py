@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from analyzer.session import grow_within
-from wireanalyze.capture import make_filter, split_names
+from wireanalyze.arguments import make_filter, split_names
 from wireanalyze.errors import CaptureError, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, make_key_ring, read_rules
-from wireanalyze.message import Message, Owner, iterate_messages
+from wireanalyze.message import Message, iterate_messages
+from wireanalyze.window import Owner
 
 if TYPE_CHECKING:
     from analyzer.live.live_session import LiveSession
@@ -88,7 +89,8 @@ def sniff(
 ) -> LiveMessages:
     """Captures from now on; the result yields each message when it is complete. Leaving the loop ends the capture.
 
-    Decode a message (`values`, `text`) inside the loop: when the capture ends, its bytes are gone.
+    Read what you need of a message inside the loop: its bytes are gone when the capture ends, and the oldest messages
+    are evicted when their headers take more than 256 MiB of memory.
 
     Args:
         interface: names of interfaces; none: the first that is up. `any`: all.

@@ -23,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from wireanalyze.capture import Capture
+    from wireanalyze.inputs import DecodeAs, Names
     from wireanalyze.message import Message
 
 LOOPBACK = "lo" if sys.platform.startswith("linux") else "lo0"
@@ -42,15 +43,24 @@ MARKER = (
 class Wire:
     """The traffic of one test. Every question sees what was sent up to then."""
 
-    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
-        self._options = options
-        self._file: str | None = options.get("file")
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        interface: str = LOOPBACK,
+        filter: str = "tcp",
+        file: str | os.PathLike[str] | None = None,
+        keylog: Names | None = None,
+        decode_as: DecodeAs | None = None,
+    ) -> None:
+        self._file = None if file is None else os.fspath(file)
+        self._keylog, self._decode_as = keylog, decode_as
         self._own = folder / "wire.pcapng"
         self._process: subprocess.Popen[bytes] | None = None
         self._capture: Capture | None = None
         self._size = -1
         if self._file is None:
-            self._start(options.get("interface", LOOPBACK), options.get("filter", "tcp"))
+            self._start(interface, filter)
 
     @property
     def capture(self) -> Capture:
@@ -60,8 +70,8 @@ class Wire:
         size = self._await_packets()
         if self._capture is None or size != self._size:
             self._close_capture()
-            opening = {name: self._options[name] for name in ("keylog", "decode_as") if name in self._options}
-            self._capture, self._size = wireanalyze.open(self.files, **opening), size
+            self._capture = wireanalyze.open(self.files, keylog=self._keylog, decode_as=self._decode_as)
+            self._size = size
         return self._capture
 
     @property
@@ -99,7 +109,7 @@ class Wire:
         Fails, too, if there is no such response.
         """
         __tracebackhide__ = True
-        from wireanalyze.capture import parse_duration
+        from wireanalyze.arguments import parse_duration
 
         limit = parse_duration(below)
         timed = [each for each in self.messages(filter) if each.latency_ns is not None]
@@ -179,7 +189,7 @@ class Wire:
 def wire(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wire]:
     """Records loopback while the test runs; the marker `wire` changes what is recorded."""
     marker = request.node.get_closest_marker("wire")
-    found = Wire(tmp_path, {} if marker is None else dict(marker.kwargs))
+    found = Wire(tmp_path, **({} if marker is None else marker.kwargs))
     try:
         yield found
     finally:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from wireanalyze.capture import Capture, split_names
+from wireanalyze.arguments import split_names
+from wireanalyze.capture import Capture
 from wireanalyze.capture import open as open_files
 from wireanalyze.errors import CaptureError, UsageError, WireanalyzeError, require_extra, translate_errors
 from wireanalyze.inputs import match_files
@@ -145,15 +146,15 @@ class Service:
             found = self._find(capture).stats(by, filter=filter, interval=interval)
             return _fit(islice(found, _bound(limit)), len(found), "groups")
 
-    def run_doctor(self, capture: str, severity: str = "warning", limit: int = 50) -> dict[str, Any]:
+    def run_doctor(
+        self, capture: str, severity: Literal["note", "warning", "error"] = "warning", limit: int = 50
+    ) -> dict[str, Any]:
         """Finds what is wrong, the most severe first: what happened, whom it concerns, what causes it, what to do.
 
-        severity: 'error', 'warning' or 'note', and above.
+        severity: this one and above.
         """
         with self._lock:
-            if severity not in ("error", "warning", "note"):
-                raise UsageError(f"There is no severity {severity}. Give error, warning or note.")
-            found = self._find(capture).doctor(severity=severity)  # type: ignore[arg-type] # checked above
+            found = self._find(capture).doctor(severity=severity)
             return _fit(islice(found, _bound(limit)), len(found), "problems")
 
     def get_report(self, capture: str, name: str, limit: int = 50) -> dict[str, Any]:

@@ -380,8 +380,8 @@ class Engine:
             elif self.secrets is not None:
                 packets = work.packets[work.at :][: min(count, work.reach)]
                 run = decrypt_run(block, packets, work.repeats, layer, self.store, self.secrets)
+                work.start_run(run, len(packets))
                 if run is not None:
-                    work.start_run(run, len(packets))
                     found.append((work, run.packets))
         return found
 

@@ -24,7 +24,7 @@ class TlsTable:
 
     @property
     def streams(self) -> list[int]:
-        """Returns the streams (int64, ascending) about which TLS facts are known."""
+        """The numbers of the streams about which something is known."""
         return list(self._facts)
 
     def note(self, connection: Connection) -> None:

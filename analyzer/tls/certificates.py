@@ -1,4 +1,4 @@
-"""What an X.509 certificate (RFC 5280) says of itself: subject, issuer, names, and from when until when it is valid.
+"""What an X.509 certificate (RFC 5280) says of itself: subject, issuer, and from when until when it is valid.
 
 A small reader of DER, so that nothing has to be installed where no key is needed. Signatures are not checked.
 """
@@ -10,9 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-_SEQUENCE, _SET, _OID, _UTC_TIME, _GENERALIZED_TIME, _CONTEXT_0, _CONTEXT_3 = 0x30, 0x31, 0x06, 0x17, 0x18, 0xA0, 0xA3
-_OCTETS, _DNS_NAME, _BMP = 0x04, 0x82, 0x1E
-_ALTERNATIVE_NAMES = bytes.fromhex("551d11")
+_SEQUENCE, _UTC_TIME, _GENERALIZED_TIME, _CONTEXT_0, _BMP = 0x30, 0x17, 0x18, 0xA0, 0x1E
 _ATTRIBUTES = {
     "550403": "CN",
     "550406": "C",
@@ -32,13 +30,12 @@ MOST_REMEMBERED = 64
 
 
 class Certificate(NamedTuple):
-    """What a certificate says. Times in seconds since 1970; `names`: of DNS, of its subject."""
+    """What a certificate says. Times in seconds since 1970."""
 
     subject: str
     issuer: str
     not_before: int
     not_after: int
-    names: tuple[str, ...] = ()
 
 
 class _Element(NamedTuple):
@@ -60,7 +57,7 @@ def parse_certificate(der: bytes) -> Certificate | None:
             del body[0]  # the version
         _, _, issuer, validity, subject = (element.content for element in body[:5])
         begin, end = (_time(element) for element in list(_elements(validity))[:2])
-        return Certificate(_name(subject), _name(issuer), begin, end, tuple(_dns_names(body[5:])))
+        return Certificate(_name(subject), _name(issuer), begin, end)
     except (_Unfit, ValueError, OverflowError):
         return None
 
@@ -115,16 +112,3 @@ def _time(element: _Element) -> int:
     elif element.tag != _GENERALIZED_TIME:
         raise _Unfit
     return int(datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp())
-
-
-def _dns_names(rest: list[_Element]) -> Iterator[str]:
-    """Yields the names of the extension subjectAltName."""
-    for part in rest:
-        if part.tag != _CONTEXT_3:
-            continue
-        for extension in _elements(_first(part.content, _SEQUENCE)):
-            members = list(_elements(extension.content))
-            if members and members[0] == (_OID, _ALTERNATIVE_NAMES) and members[-1].tag == _OCTETS:
-                for name in _elements(_first(members[-1].content, _SEQUENCE)):
-                    if name.tag == _DNS_NAME:
-                        yield name.content.decode("ascii", "replace")

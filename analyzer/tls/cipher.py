@@ -30,6 +30,9 @@ class RecordCipher(ABC):
     __slots__ = ()
     inner_type: ClassVar[bool] = False
 
+    def __reduce__(self) -> str:
+        raise TypeError("keys are not pickled")
+
     @abstractmethod
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
         """Returns what the body of the record with this sequence number encrypts. Raises BadRecord."""

@@ -13,6 +13,7 @@ from analyzer.tls.suites import name_suite
 
 MOST_ALERTS = 8
 MOST_CERTIFICATES = 4
+MOST_VERSIONS = 16
 
 
 class Refusal(StrEnum):
@@ -46,14 +47,12 @@ class TlsFacts:
     """What is known of a connection. Fields are empty, 0 or None until a message says them.
 
     random: of the client, by which key logs know the session.
-    offered: versions of the client. early: records of 0-RTT that were read. opened, failed: records by side of the
-    client (0) and the server (1); failed ones did not fit their keys, and `lost` ones miss bytes. is_reported:
-    a finding tells the refusal.
+    offered: versions of the client. opened, failed: records by side of the client (0) and the server (1); failed ones
+    did not fit their keys, and `lost` ones miss bytes. is_reported: a finding tells the refusal.
     """
 
     random: bytes = b""
     server_name: str = ""
-    offered_alpn: tuple[str, ...] = ()
     offered: tuple[int, ...] = ()
     fingerprint: str = ""
     version: int = 0
@@ -64,7 +63,6 @@ class TlsFacts:
     certificates: list[Certificate] = field(default_factory=list)
     alerts: list[Alert] = field(default_factory=list)
     key_updates: int = 0
-    early: int = 0
     opened: list[int] = field(default_factory=lambda: [0, 0])
     failed: list[int] = field(default_factory=lambda: [0, 0])
     lost: list[int] = field(default_factory=lambda: [0, 0])

@@ -23,6 +23,9 @@ RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e07
 MOST_MESSAGE = 1 << 18
 """Bytes of the longest handshake message that is put together; chains of certificates have a few thousand."""
 
+LONGEST_NAME = 255
+"""Bytes of the longest name of a server (RFC 1035, section 2.3.4)."""
+
 _SNI, _SIGNATURES, _ALPN, _ETM, _EMS, _TICKET, _PSK, _EARLY_DATA, _VERSIONS = 0, 13, 16, 22, 23, 35, 41, 42, 43
 
 
@@ -122,7 +125,7 @@ def parse_client_hello(body: bytes) -> ClientHello:
         session_id,
         suites,
         tuple(each for each in versions if not _is_grease(each)),
-        _text(names.vector(2)),
+        _text(names.vector(2)[:LONGEST_NAME]),
         tuple(_protocols(extensions.get(_ALPN, b""))),
         tuple(extensions),
         _numbers(extensions.get(_SIGNATURES, b"")[2:]),
@@ -226,13 +229,14 @@ class MessageJoiner:
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         """Yields type, body and the whole of each message that is complete now."""
-        self.pending += data
-        while len(self.pending) >= 4:
-            length = int.from_bytes(self.pending[1:4])
+        data, self.pending, at = self.pending + data, b"", 0
+        while len(data) - at >= 4:
+            length = int.from_bytes(data[at + 1 : at + 4])
             if length > MOST_MESSAGE:
-                self.pending = b""  # no message; the rest of this direction's handshake is given up
-                return
-            if len(self.pending) < 4 + length:
-                return
-            whole, self.pending = self.pending[: 4 + length], self.pending[4 + length :]
-            yield whole[0], whole[4:], whole
+                return  # no message; what is there of it is given up
+            end = at + 4 + length
+            if end > len(data):
+                break
+            yield data[at], data[at + 4 : end], data[at:end]
+            at = end
+        self.pending = data[at:]

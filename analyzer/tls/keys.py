@@ -64,8 +64,8 @@ _LABELS = {
     (Epoch.TRAFFIC, False): key_log.SERVER_TRAFFIC,
 }
 
-MOST_GENERATIONS = 1 << 16
-"""Key updates of one direction that are followed."""
+MOST_GENERATIONS = 1 << 10
+"""Key updates of one direction that are followed. Each derives its secret from the first one, so the cost is square."""
 
 
 class RsaExchange(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from analyzer.tls import handshake
 from analyzer.tls.certificates import parse_certificate
-from analyzer.tls.facts import MOST_CERTIFICATES, Alert, Refusal, TlsFacts
+from analyzer.tls.facts import MOST_CERTIFICATES, MOST_VERSIONS, Alert, Refusal, TlsFacts
 from analyzer.tls.handshake import TLS12, TLS13, ClientHello, ServerHello
 from analyzer.tls.keys import Parameters, RsaExchange, Secrets, name_ticket
 from analyzer.tls.suites import find_suite
@@ -79,7 +79,7 @@ class Negotiation:
         if self.parameters is not None:
             return
         self.client, self.client_hello, facts = side, hello, self.facts
-        facts.server_name, facts.offered_alpn, facts.offered = hello.server_name, hello.alpn, hello.versions
+        facts.server_name, facts.offered = hello.server_name, hello.versions[:MOST_VERSIONS]
         facts.random, facts.fingerprint = hello.random, handshake.fingerprint(hello)
 
     def _take_server_hello(self, side: int, hello: ServerHello) -> None:

@@ -222,8 +222,6 @@ class TlsSession:
     def _take_plaintext(self, side: int, record: Record, kind: int, data: bytes, found: list[Plaintext]) -> None:
         half = self.halves[side]
         if kind == APPLICATION_DATA:
-            if half.epoch is Epoch.EARLY:
-                self.facts.early += 1
             if data:
                 assert self.parameters is not None
                 before = HEADER + self.parameters.suite.explicit_nonce

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wireanalyze as wa
@@ -13,6 +14,7 @@ from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
+from wireanalyze import arrow  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
 
 COLUMNS = ["time", "client", "kafka.topic", "latency"]
@@ -78,6 +80,15 @@ def test_a_choice_of_rows(kafka: wa.Capture) -> None:
 def test_unknown_columns(kafka: wa.Capture, columns: Any) -> None:
     with pytest.raises(wa.UsageError, match=r"^column "):
         kafka.to_arrow(columns=columns)
+
+
+def test_numbers_that_do_not_fit() -> None:
+    huge = 1 << 62
+    values = [2, huge, -huge, 1.5, "x", float("nan")]
+    assert arrow._make_nanoseconds(values, 10).to_pylist() == [20, None, None, 15, None, None]
+    assert arrow._make_nanoseconds(np.array([2, huge, -huge - huge]), 10).to_pylist() == [20, None, None]
+    parts = [pa.array([huge + 1]), pa.array([0.5])]
+    assert arrow._join_chunks(parts).to_pylist() == [float(huge), 0.5]
 
 
 def test_secrets_are_null() -> None:

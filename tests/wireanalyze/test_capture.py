@@ -82,9 +82,11 @@ def test_mistakes_before_a_capture(call: Callable[[], Any], kind: type[Exception
         (lambda capture: capture.messages("latency >"), wa.FilterError, "Filter, character"),
         (lambda capture: capture.messages("kafak.Fetch"), wa.FilterError, "Did you mean kafka.Fetch"),
         (lambda capture: capture.messages(sort="fields"), wa.UsageError, "This is a structure."),
+        (lambda capture: capture.messages(head=-1), wa.UsageError, "must not be negative."),
         (lambda capture: capture.stats(by="nothing"), wa.UsageError, "nothing"),
         (lambda capture: capture.stats(by="time", interval="soon"), wa.UsageError, "'soon' is not a duration."),
         (lambda capture: capture.report("nothing"), wa.UsageError, "There is no report nothing. Reports are"),
+        (lambda capture: capture.doctor(severity="bad"), wa.UsageError, "There is no severity bad."),
         (lambda capture: capture.message(649), IndexError, "There is no message 649."),
         (lambda capture: capture.message(1)["nothing"], KeyError, "There is no field 'nothing'. This message has"),
         (lambda capture: capture.message(1).read_field("nothing.at.all"), wa.UsageError, "nothing"),
@@ -160,13 +162,26 @@ def test_secrets_are_masked() -> None:
 
 def test_a_closed_capture_has_headers_and_no_bodies() -> None:
     capture = wa.open(BYTES)
-    message = capture.message(16)
+    message, chosen = capture.message(16), capture.messages("kafka.topic == jg")
     capture.close()
     capture.close()
+    assert len(list(capture)) == len(capture)
     assert message.operation == capture.message(16).operation
-    for ask in (lambda: message.values, lambda: message.data, lambda: message.text, lambda: capture.report("groups")):
+    asking = (lambda: message.values, lambda: message.data, lambda: message.text, lambda: capture.report("groups"))
+    for ask in (*asking, lambda: next(chosen)):
         with pytest.raises(wa.CaptureError, match=r"The capture is closed\."):
             ask()
+
+
+def test_an_evicted_message_says_so() -> None:
+    with wa.open(KAFKA, jobs=1) as capture:
+        old, new = capture.message(1), capture.message(648)
+        capture._session.eviction.evict(600)
+        for ask in (lambda: old.operation, lambda: old.values, lambda: old.to_dict(), lambda: old.text):
+            with pytest.raises(wa.CaptureError, match=r"Message 1 is not in memory any more\."):
+                ask()
+        assert (new.number, new.operation) == (648, capture.message(648).operation)
+        assert new.values
 
 
 def test_rows_are_those_of_the_commands(capture: wa.Capture) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import doctest
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from tests.documents import ROOT, read_blocks
 
 MODULES = sorted(path.stem for path in (ROOT / "wireanalyze").glob("*.py") if ">>> " in path.read_text())
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if read_blocks(path, "pycon") and path.stem != "python")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NEEDS = {"pyarrow", "polars", "pandas", "duckdb"}
 
@@ -33,8 +31,7 @@ def test_docstrings_print_what_is_shown(name: str, monkeypatch: pytest.MonkeyPat
             run(test, monkeypatch)
 
 
-@pytest.mark.parametrize("name", ["how-to/python.md"])
-def test_a_page_prints_what_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path: Path = ROOT / "docs" / name
+def test_the_page_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ROOT / "docs" / "how-to" / "python.md"
     text = "\n".join(read_blocks(path, "pycon"))
-    run(doctest.DocTestParser().get_doctest(text, {}, name, str(path), 0), monkeypatch)
+    run(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0), monkeypatch)

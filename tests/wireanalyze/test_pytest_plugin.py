@@ -51,6 +51,9 @@ def test_some(wire):
 def test_none_is_timed(wire):
     wire.assert_latency("10ms", "zookeeper")
 
+@pytest.mark.wire(interfce="eth0")
+def test_misspelt(wire): ...
+
 def test_read_from(wire):
     wire.read_from({str(ROOT / "captures" / "mixed.pcapng")!r})
     assert len(wire.capture) == 1140
@@ -83,9 +86,10 @@ def test_live(wire):
 def test_assertions_and_what_is_retained(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=FROM_A_FILE)
     result = pytester.runpytest_inprocess(*PLUGIN, "--wire-keep", "kept")
-    result.assert_outcomes(passed=2, failed=4)
+    result.assert_outcomes(passed=2, failed=4, errors=1)
     result.stdout.fnmatch_lines(
         [
+            "*unexpected keyword argument 'interfce'*",
             "*messages must not pass 'kafka.Fetch and latency > 400ms':*",
             "*<Message 53: kafka Fetch v18 response 127.0.0.1:29192 > 127.0.0.1:46042>*",
             "*kept in *kept/test_it.py-test_no-kafka.pcap",

@@ -86,6 +86,8 @@ def test_no_state_holds_a_secret(talk: tuple[list[list[Flight]], Keys]) -> None:
     (flights, _), keys = talk
     session = TlsSession()
     decrypt(session, flights, keys)
+    with pytest.raises(TypeError, match="keys are not pickled"):
+        pickle.dumps(session.halves)
     data = pickle.dumps(session)
     ours = [secret for each in keys.log._secrets.values() for secret in each.values()]
     assert not any(secret in data or secret[:16] in data for secret in ours)
