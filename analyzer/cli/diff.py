@@ -69,7 +69,7 @@ def command(
     wanted: Filter | None,
     jobs: int | None,
 ) -> None:
-    """Compare two captures: print what changed, the most important first.
+    """Compare two captures and print the largest changes first.
 
     Examples:
 

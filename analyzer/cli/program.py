@@ -28,7 +28,7 @@ COMMANDS: dict[str, str] = {
     "show": "Show one message: its fields, its bytes, its partner.",
     "decode": "Decode messages that are given as hex.",
     "stats": "Count messages and errors, and measure latencies.",
-    "diff": "Compare two captures: print what changed, the most important first.",
+    "diff": "Compare two captures and print the largest changes first.",
     "export": "Export messages as lines, tables, packets, bytes or files.",
     "report": "Report what happened across messages, such as sessions.",
     "doctor": "Find out what is wrong in captures.",
