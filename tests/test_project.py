@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -109,8 +110,12 @@ def test_the_wheel_runs_in_a_fresh_environment(built: Path, tmp_path: Path) -> N
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     shutil.copy(ROOT / "captures" / "kafka.pcap", tmp_path)
 
+    elsewhere = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
     def run(*command: str) -> str:
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True, check=True, timeout=60
+        )
         return done.stdout
 
     where = run(str(python), "-c", "import analyzer, wireanalyze; print(analyzer.__file__, wireanalyze.__file__)")

@@ -68,8 +68,11 @@ class ConnectionWork:
     def start_run(self, run: DecryptedRun | None, tried: int) -> None:
         """Takes the plaintext of the next packets, of which `tried` were to be decrypted; None: not even the first."""
         self.decrypted = run
-        self.reach = FEWEST_PACKETS if run is None or run.packets < tried else 4 * self.reach
-        if run is not None and self.repeats is not None:
+        if run is None:
+            self.reach = max(self.reach >> 4, FEWEST_PACKETS)
+            return
+        self.reach = FEWEST_PACKETS if run.packets < tried else 4 * self.reach
+        if self.repeats is not None:
             self.repeats = self.repeats[np.isin(self.repeats, self.packets[self.at :][: run.packets])]
 
 
