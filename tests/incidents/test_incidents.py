@@ -15,8 +15,9 @@ from dissectors.finding import Severity
 TESTS = Path(__file__).parents[1]
 
 OFFSET = (
-    "offset-moved: The offset lies beyond the end of the queue, which has lost messages or is not the one that the "
-    "offset is of. Group CG_pull asked for offset 99,999 of lab_base[2]; the queue has 0 to 8; the client goes on at 8."
+    "offset-moved: The offset lies beyond the end of the queue, which has lost messages or is not the queue that the "
+    "offset belongs to. Group CG_pull asked for offset 99,999 of lab_base[2]; the queue has 0 to 8; the client goes on "
+    "at 8."
 )
 TOO_LARGE = (
     "MESSAGE_TOO_LARGE: Produce: MESSAGE_TOO_LARGE. The batch is larger than the topic or the broker takes "
