@@ -102,7 +102,7 @@ def _way_to_dumpcap(user: str) -> str:
         group = grp.getgrgid(os.stat(found).st_gid).gr_name
     except KeyError:
         group = str(os.stat(found).st_gid)
-    return f"join dumpcap's group (sudo usermod -aG {group} {user}, then log in anew)"
+    return f"join dumpcap's group (sudo usermod -aG {group} {user}, then log in again)"
 
 
 def _open(via: Via) -> Via:

@@ -72,11 +72,15 @@ class UpgradeRow(ClientRow):
 
     verdict: str = column(
         "text",
-        "breaks (it uses what is gone, though a newer version is offered, or does not ask), unsure (the brokers of "
-        "today offer nothing newer), fine",
+        "breaks (it uses a version that the release removed, and would not choose another), unsure (today's brokers "
+        "offer it nothing newer), fine",
         of=lambda row: row.judge()[0],
     )
-    why: list[str] = column("texts", "what is gone, and what is taken instead", of=lambda row: row.judge()[1])
+    why: list[str] = column(
+        "texts",
+        "versions that it uses and the release removed, and the versions that the release supports",
+        of=lambda row: row.judge()[1],
+    )
     client: str | None = column("text", "its client id")
     host: str | None = column("text", "the address that it speaks from")
     software: str | None = column("text", "its client library and version, where it tells")

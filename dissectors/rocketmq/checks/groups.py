@@ -1,4 +1,4 @@
-"""Members of a group that do not subscribe alike, and clients that fall silent.
+"""Members of a group with different subscriptions, and clients that fall silent.
 
 Facts (ConsumerManager, ConsumerGroupInfo, ClientHousekeepingService). A client tells every broker in a heartbeat each
 30 s which groups it is in and what they subscribe to. A broker keeps one subscription for a topic in a group, the one

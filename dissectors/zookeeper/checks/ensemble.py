@@ -95,7 +95,9 @@ class Synchronization(Check):
         zxid = event.values.get("zxid")
         if isinstance(zxid, int) and not zxid & _COUNTER:
             return
-        self.replace(event, Severity.NOTE, "{server} gets all data anew, for it was too far behind or had lost its own")
+        self.replace(
+            event, Severity.NOTE, "{server} gets all data again, because it was too far behind or had lost its own"
+        )
 
     def replace(self, event: MessageEvent, severity: Severity, text: str) -> None:
         """Notes that a server's data is cut or replaced."""

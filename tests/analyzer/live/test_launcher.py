@@ -119,7 +119,7 @@ def test_the_sentence_names_the_group_that_dumpcap_has(tmp_path: Path, monkeypat
     assert "dpkg-reconfigure wireshark-common" in launcher.explain_denial()
     (tmp_path / "dumpcap").touch()
     monkeypatch.setattr(os, "stat", lambda path: type("Stat", (), {"st_gid": 59999, "st_mode": 0})())
-    assert f"join dumpcap's group (sudo usermod -aG 59999 {ORDINARY}, then log in anew)" in launcher.explain_denial()
+    assert f"join dumpcap's group (sudo usermod -aG 59999 {ORDINARY}, then log in again)" in launcher.explain_denial()
     assert "setcap" in launcher.explain_denial()
 
 

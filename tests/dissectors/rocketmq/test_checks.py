@@ -110,7 +110,7 @@ def leader(at: int, address: str) -> list[Step]:
 
 DEAD = {"broker_json": ["dead-letter"], "broker_binary": ["dead-letter"]}
 FORGOTTEN = "the name server had a route of t"
-DIFFERS = "c1 and c2 are in group g and do not subscribe alike: t: "
+DIFFERS = "c1 and c2 are in group g and have different subscriptions: t: "
 
 # Which watch, what happens, and what is said: how each sentence begins
 CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
@@ -253,7 +253,7 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
     "one broadcasts": (
         GroupMembers,
         [beat(0), beat(1, "c2", model="BROADCASTING")],
-        ["c1 and c2 are in group g, and one of them"],
+        ["c1 and c2 are in group g, and only one of them"],
     ),
     "all broadcast": (GroupMembers, [beat(0, model="BROADCASTING"), beat(1, "c2", "A", "BROADCASTING")], []),
     "a client that was silent": (GroupMembers, [beat(0), beat(121_000)], ["c1 sent no heartbeat for 121 s: a broker"]),

@@ -74,7 +74,7 @@ def follows(sid: int) -> MessageEvent:
 
 
 DELETES = "delete its transactions behind 0x7: the ensemble does not have them"
-GETS_ALL = "gets all data anew, for it was too far behind or had lost its own"
+GETS_ALL = "gets all data again, because it was too far behind or had lost its own"
 REFUSED = f"{SERVER} does not give session 0x10 to its client: "
 NONE = f"{SERVER} gives no session to a client that asks for a new one"
 GONE = "its ephemeral nodes are gone"
