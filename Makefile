@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 help:
 	@echo "make demo         set up, then open a bundled capture (CAPTURE=FILE: another); without a terminal, list it"
-	@echo "make test         set up, then all checks and the tests of every day (some 8 minutes on two processors)"
+	@echo "make test         set up, then all checks and the tests of every day (some 13 minutes on two processors)"
 	@echo "make test-full    the long ones too"
 	@echo "make bench        beside tshark, some half an hour; make bench-quick: some 5 minutes (KEEP=DIR keeps the captures)"
 	@echo "make bench-pipeline   what Spark costs: some hour, 30 GB"

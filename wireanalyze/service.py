@@ -177,7 +177,7 @@ class Service:
         return _fit(islice(found, _bound(limit)), len(found), "fields")
 
     def close(self) -> None:
-        """Closes all captures."""
+        """Closes all captures that are open; the service can open others afterwards."""
         while self._captures:
             self._captures.popitem()[1].close()
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
-from analyzer.query.projection import INTEGERS, decode_number, is_plain, walk_layout
+from analyzer.query.projection import decode_number, is_integer, is_plain, walk_layout
 from dissectors.correlator import QuietTest
 from dissectors.message import Path
 from dissectors.wire.fast_path import FastPath, HeaderLayout, InnerReader
@@ -91,7 +91,7 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
                 if path in must:
                     mine.quiet[rest[0]] = [each for each in wanted.quiet if each[0] == path]
                 continue
-            if is_number and not _is_integer(leaf):
+            if is_number and not is_integer(leaf):
                 return None
             if is_number:
                 numbers[id(leaf)] = path
@@ -119,11 +119,6 @@ def find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]
                 yield from ((leaf, ()) for leaf in leaves_of(element.steps))
 
 
-def _is_integer(leaf: Leaf) -> bool:
-    primitive = leaf.primitive
-    return isinstance(primitive, FixedWidth) and primitive.convert is None and primitive.code in INTEGERS
-
-
 class _Numbers(NamedTuple):
     """Numbers of a field: the message of each, rising, and the number."""
 
@@ -149,12 +144,12 @@ class Alike:
         self, plan: AlikePlan, source: Any, at: Ints, length: Ints, times: Ints, texts: dict[bytes, int]
     ) -> None:
         """Walks messages at places of a source. texts: numbers of texts, to be shared by several walks."""
-        eye = _Collector(plan, source, times, texts)
-        good = walk_layout(plan.layout, source, at, length, eye)
-        good &= (eye.count <= LONGEST) & ~eye.odd
-        self.group = _number_lines(eye.make_lines(), eye.count, good)
-        self.loud = eye.loud
-        self._numbers = {path: _join(parts, len(at)) for path, parts in eye.numbers.items()}
+        collector = _Collector(plan, source, times, texts)
+        good = walk_layout(plan.layout, source, at, length, collector)
+        good &= (collector.count <= LONGEST) & ~collector.odd
+        self.group = _number_lines(collector.make_lines(), collector.count, good)
+        self.loud = collector.loud
+        self._numbers = {path: _join(parts, len(at)) for path, parts in collector.numbers.items()}
 
     def read_numbers(self, path: Path, rows: Ints) -> Ints:
         """Returns the numbers of a field in alike messages (m, at least one): int64, places in a message x m."""
@@ -176,7 +171,7 @@ def _join(parts: Sequence[_Numbers], messages: int) -> _Field:
 
 
 class _Collector:
-    """An Eye that collects lines and numbers. count: numbers in the line of each message."""
+    """A LeafVisitor that collects lines and numbers. count: numbers in the line of each message."""
 
     def __init__(self, plan: AlikePlan, source: Any, times: Ints, texts: dict[bytes, int]) -> None:
         self._plan, self._source, self._times, self._texts = plan, source, times, texts
@@ -192,12 +187,12 @@ class _Collector:
         self.numbers: dict[Path, list[_Numbers]] = {}
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """See Eye."""
+        """Returns whether the plan wants a field for anything."""
         key, plan = id(leaf), self._plan
         return key in plan.same or key in plan.numbers or key in plan.quiet or key in plan.inside
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        """See Eye."""
+        """Adds a field to the lines of messages, keeps its numbers and tests its values, as the plan says."""
         key, plan = id(leaf), self._plan
         if key in plan.inside:
             assert size is not None
@@ -219,7 +214,7 @@ class _Collector:
         """A field of fixed width as numbers: one for each eight bytes."""
         there = self._source.gather(at, leaf.primitive.size)
         primitive = leaf.primitive
-        if isinstance(primitive, FixedWidth) and _is_integer(leaf):
+        if isinstance(primitive, FixedWidth) and is_integer(leaf):
             return [decode_number(there, primitive.code)]
         padded = np.zeros((len(at), -(-there.shape[1] // 8) * 8), np.uint8)
         padded[:, : there.shape[1]] = there

@@ -321,11 +321,11 @@ class _GroupMessages(MergedMessages):
         self.count, self.latest = len(group.places), int(part.time[group.places].max())
 
     def list_numbers(self, path: Path) -> list[list[int]]:
-        """See MergedMessages."""
+        """Returns the numbers of a field, a list with one of each message for each of its places."""
         return self._read_numbers(path).tolist()  # type: ignore[no-any-return]
 
     def sum_numbers(self, path: Path) -> list[int]:
-        """See MergedMessages."""
+        """Returns the sums of the numbers of a field, one for each of its places."""
         return self._read_numbers(path).sum(axis=1).tolist()  # type: ignore[no-any-return]
 
     def _read_numbers(self, path: Path) -> Ints:
@@ -333,27 +333,27 @@ class _GroupMessages(MergedMessages):
         return part.walks[int(part.walk[self._places[0]])].read_numbers(path, part.place[self._places])
 
     def list_rows(self) -> list[int]:
-        """See MergedMessages."""
+        """Returns the rows of the messages."""
         rows: list[int] = self._part.rows[self._places].tolist()
         return rows
 
     def list_times(self) -> list[int]:
-        """See MergedMessages."""
+        """Returns the times of the messages, ns since 1970."""
         times: list[int] = self._part.time[self._places].tolist()
         return times
 
     def list_partners(self) -> list[int]:
-        """See MergedMessages."""
+        """Returns the rows of the partners; -1 for none."""
         partners: list[int] = np.maximum(self._part.partner[self._places], -1).tolist()
         return partners
 
     def list_elapsed(self) -> list[int]:
-        """See MergedMessages."""
+        """Returns how long after its request each response came, in ns; nothing where one request was not read."""
         elapsed: list[int] = self._elapsed[self._places].tolist()
         return [] if NULL64 in elapsed else elapsed
 
     def list_values(self) -> Iterator[Mapping[str, Any]]:
-        """See MergedMessages."""
+        """Yields the values of each message; they are decoded one by one."""
         for row in self._part.rows[self._places]:
             (event,) = self._read(np.array([row]), np.array([row]))
             yield event.values

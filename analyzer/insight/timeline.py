@@ -48,7 +48,7 @@ HAPPENINGS = frozenset(
 
 @make_slotted(frozen=False, eq=False)
 class TimelineRow(OpenRow):
-    """One event."""
+    """An event: a problem, a row of a report, or a slow exchange."""
 
     event: str = column("text", "the code or error of a problem, or the report that has this event as a row", "")
     severity: str | None = column("text", "of a problem: error, warning, note; nothing for an ordinary event")
@@ -69,7 +69,7 @@ class Timeline(Report[TimelineRow]):
 
     @classmethod
     def describe(cls, entry: ReportRow, row: int) -> str:
-        """Describes the event."""
+        """Returns the sentence of an event, whatever message of it is asked about."""
         return str(cls.cells(entry)["what"])
 
 

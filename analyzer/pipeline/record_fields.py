@@ -66,10 +66,10 @@ def find_record_fields(session: Analysis, fast_path: FastPath, rows: Ints, named
             continue
         for which, source, at in locate_messages(session, rows[mine], 1):
             those = mine[which]
-            eye = _FieldCollector(kind)
-            good = walk_layout(kind.layout, source, at, length[those], eye)
+            collector = _FieldCollector(kind)
+            good = walk_layout(kind.layout, source, at, length[those], collector)
             left[those[~good]] = True
-            (message, begin, *rest), odd = _resolve_fields(source, kind, eye, good, topics, named)
+            (message, begin, *rest), odd = _resolve_fields(source, kind, collector, good, topics, named)
             left[those[odd]] = True
             columns.append(np.stack((those[message], begin - at[message], *rest)))
     found = np.concatenate(columns, axis=1)
@@ -109,11 +109,11 @@ class _FieldCollector:
         self._seen: dict[Leaf, list[Array]] = {leaf: [] for leaf in self._wanted}
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """See Eye."""
+        """Returns whether the places of a field are kept."""
         return leaf in self._wanted
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        """See Eye."""
+        """Keeps the message, place and size (below zero for null) of each value of a field."""
         width = leaf.primitive.size
         self._seen[leaf].append(np.stack((rows, at, np.full(len(at), width) if size is None else size)))
 
@@ -141,7 +141,7 @@ def _is_text(leaf: Leaf) -> bool:
 def _resolve_fields(
     source: Store | MultiSegmentReader,
     logs: Logs,
-    eye: _FieldCollector,
+    collector: _FieldCollector,
     good: Bools,
     topics: dict[str, int],
     named: Callable[[str], str],
@@ -150,12 +150,12 @@ def _resolve_fields(
 
     Messages are those that were walked.
     """
-    left = [_find_invalid_texts(source, *eye.list_fields(leaf, good)) for leaf in eye.texts]
-    message, at, size = eye.list_fields(logs.records, good)
+    left = [_find_invalid_texts(source, *collector.list_fields(leaf, good)) for leaf in collector.texts]
+    message, at, size = collector.list_fields(logs.records, good)
     is_nonempty = size > 0
     message, at, size = message[is_nonempty], at[is_nonempty], size[is_nonempty]
-    _, topic_at, topic_size = eye.list_fields(logs.topic, good)
-    _, partition_at, _ = eye.list_fields(logs.partition, good)
+    _, topic_at, topic_size = collector.list_fields(logs.topic, good)
+    _, partition_at, _ = collector.list_fields(logs.partition, good)
     used, which = np.unique(np.searchsorted(topic_at, at) - 1, return_inverse=True)
     length = topic_size[used]
     there = source.read_many(topic_at[used], np.maximum(length, 0))

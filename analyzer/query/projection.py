@@ -3,9 +3,9 @@
 Theory. To learn one field of many messages, each would have to be decoded. A plan (dissectors.wire.plan) says where the
 field stands in a layout, and what stands before it. So the plan is followed once for all messages of one kind: each has
 its own place, kept in a column; neighbours of fixed width are one addition, a length is one gather, the elements of
-arrays are taken in turn, each time for the messages that have so many. An Eye is shown the places of the fields that it
-wants. What is unusual (a length that makes no sense, bytes that are left, what only a few messages have) drops out, and
-is for the dissector's own decoder to read.
+arrays are taken in turn, each time for the messages that have so many. A LeafVisitor is shown the places of the
+fields that it wants. What is unusual (a length that makes no sense, bytes that are left, what only a few messages have)
+drops out, and is for the dissector's own decoder to read.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class LeafVisitor(Protocol):
         """
 
 
-def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: Ints, eye: LeafVisitor) -> Bools:
+def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: Ints, visitor: LeafVisitor) -> Bools:
     """Returns which of n messages at these places of `source` fit the layout from begin to end."""
     steps = (*layout.head, *layout.steps)
     if any(isinstance(leaf.primitive, ScannedValue) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
-    walk = _Walk(source, at, length, eye)
+    walk = _Walk(source, at, length, visitor)
     if layout.length is not None:
         walk.pass_length_prefix(layout.length)
         walk.at -= layout.length.size
@@ -83,8 +83,8 @@ class _Run:
         self.width = 0
         self.wanted: list[_WantedLeaf] = []
 
-    def add(self, leaf: Leaf, eye: LeafVisitor) -> None:
-        if eye.is_wanted(leaf):
+    def add(self, leaf: Leaf, visitor: LeafVisitor) -> None:
+        if visitor.is_wanted(leaf):
             self.wanted.append(_WantedLeaf(self.width, leaf))
         self.width += leaf.primitive.size
 
@@ -95,8 +95,8 @@ class _Walk:
     Rows are numbers of messages. Each method takes those that are there and gives those that go on.
     """
 
-    def __init__(self, source: GatherSource, at: Ints, length: Ints, eye: LeafVisitor) -> None:
-        self._source, self._eye = source, eye
+    def __init__(self, source: GatherSource, at: Ints, length: Ints, visitor: LeafVisitor) -> None:
+        self._source, self._visitor = source, visitor
         self.at, self.end = at.astype(np.int64), at + length
         self.good = np.ones(len(at), bool)
 
@@ -121,7 +121,7 @@ class _Walk:
             if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth):
                 if needed:
                     self._keep_numbers(step, needed, numbers, self.at[rows] + run.width, rows)
-                run.add(step, self._eye)
+                run.add(step, self._visitor)
             elif isinstance(step, Struct) and step.presence is None and step.length is None:
                 rows = self.follow(step.steps, self._pass_run(run, rows))
                 run = _Run()
@@ -222,7 +222,7 @@ class _Walk:
             self.good[rows[self.at[rows] == begin]] = False  # what takes no bytes never comes to an end
 
     def _pass_run(self, run: _Run, rows: Ints) -> Ints:
-        """Behind a run, of which the eye is shown what it wants."""
+        """Behind a run, of which the visitor is shown what it wants."""
         if not run.width or not len(rows):
             return rows
         for inside, leaf in run.wanted:
@@ -231,9 +231,9 @@ class _Walk:
         return self.keep_rows(rows)
 
     def _show_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        if size is not None and not self._eye.is_wanted(leaf):
+        if size is not None and not self._visitor.is_wanted(leaf):
             return
-        dropped = self._eye.visit_leaf(leaf, rows, at, size)
+        dropped = self._visitor.visit_leaf(leaf, rows, at, size)
         if dropped is not None:
             self.good[dropped] = False
 
@@ -270,7 +270,7 @@ class _Walk:
 
     def _pass_elements(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
         """Passes the elements of an array; `count` of each of `rows`, not more than they have bytes."""
-        run = _make_fixed_run(element, self._eye)
+        run = _make_fixed_run(element, self._visitor)
         if run is None:
             self._pass_one_by_one(element, rows, count)
             return
@@ -298,7 +298,7 @@ class _Walk:
         """Passes a tagged section, by the sizes in it; one that may hold a wanted field must be empty."""
         rows = self._pass_run(run, rows)
         rows, count = self._read_varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
-        needed = any(map(self._eye.is_wanted, leaves_of(tuple(tags.steps.values()))))
+        needed = any(map(self._visitor.is_wanted, leaves_of(tuple(tags.steps.values()))))
         most = 0 if needed else MOST_TAGS
         self.good[rows[count > most]] = False
         for index in range(min(int(count.max(initial=0)), most)):
@@ -311,13 +311,13 @@ class _Walk:
         return self.keep_rows(rows)
 
 
-def _make_fixed_run(element: Leaf | Struct, eye: LeafVisitor) -> _Run | None:
+def _make_fixed_run(element: Leaf | Struct, visitor: LeafVisitor) -> _Run | None:
     """The run that each element of an array is; None where elements differ in width."""
     run = _Run()
     for step in (element,) if isinstance(element, Leaf) or element.presence is not None else element.steps:
         if not (isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth)):
             return None
-        run.add(step, eye)
+        run.add(step, visitor)
     return run
 
 
@@ -329,6 +329,12 @@ def is_plain(leaf: Leaf) -> bool:
     if isinstance(primitive, SizedBytes):
         return primitive.convert is bytes.decode
     return isinstance(primitive, FixedWidth)
+
+
+def is_integer(leaf: Leaf) -> bool:
+    """Returns whether a field is a number that decode_number() reads."""
+    primitive = leaf.primitive
+    return isinstance(primitive, FixedWidth) and primitive.convert is None and primitive.code in INTEGERS
 
 
 def decode_number(there: Array, code: str) -> Ints:

@@ -32,17 +32,17 @@ from dissectors.wire.plan import Leaf, Step, leaves_of
 
 
 class _CodeVisitor:
-    """An Eye for fields of one enum; messages that have another value than 0 in one of them drop out."""
+    """A LeafVisitor for fields of one enum; messages that have another value than 0 in one of them drop out."""
 
     def __init__(self, source: GatherSource, enum: str) -> None:
         self._source, self._enum = source, enum
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """See Eye."""
+        """Returns whether a field is of the enum."""
         return leaf.enum == self._enum
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints:
-        """See Eye; a code that is not of fixed width is not looked at, and its message is not quiet."""
+        """Returns the messages whose code is not 0, and those whose code is not of fixed width, which is not read."""
         return rows if size is not None else rows[self._source.gather(at, leaf.primitive.size).any(axis=1)]
 
 

@@ -82,7 +82,7 @@ class _AlignedColumn:
 
     @property
     def style(self) -> CellStyle:
-        """The same for many."""
+        """How the same text is written for a column of values at once."""
         name = f"aligned {self.width} {self.right} {self.bound}"
         return CellStyle(name, b" " * self.width, lambda text: self.format_text(text).encode())
 

@@ -108,7 +108,7 @@ class Tls13Cipher(RecordCipher):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """What AEAD classes raise."""
+        """The exceptions by which a cipher says that a record does not open."""
         return (self._invalid, ValueError)
 
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:

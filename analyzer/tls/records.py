@@ -65,7 +65,7 @@ class RecordReader:
 
     @property
     def rest(self) -> bytes:
-        """The bytes that wait."""
+        """The bytes of the record that is not complete yet."""
         return bytes(self.buffer[self.at :])
 
     @property
@@ -79,7 +79,7 @@ class RecordReader:
         self.buffer, self.spans, self.at = bytearray(rest), deque(spans), 0
 
     def feed(self, data: bytes, packet: int, time: int) -> None:
-        """Takes the next bytes."""
+        """Adds the next bytes of the direction, which a packet brought at a time (ns since 1970)."""
         if not data:
             return
         if self.at:

@@ -65,7 +65,7 @@ class _FrameChunk(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The message, for people."""
+        """How a finding names the message: by its number, if that is known."""
         return "this message" if self.row is None else f"message {self.row}"
 
 

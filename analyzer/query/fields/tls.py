@@ -25,10 +25,9 @@ def read_tls(read: Callable[[TlsFacts], str]) -> Callable[[RowReader, Ints], tup
     """Returns a reader of one of the facts; rows have no value where it is empty."""
 
     def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
-        texts: list[str | None] = []
         streams, places = distinct(reader.take_cells("stream", rows).astype(np.int64))
         known = list(map(reader.session.engine.tls.find, streams.tolist()))
-        texts += [None if facts is None else read(facts) or None for facts in known]
+        texts = [None if facts is None else read(facts) or None for facts in known]
         numbers = places.astype(np.int64)
         unknown = np.array([facts is None for facts in known], bool)[places]
         raw = np.flatnonzero(unknown & (reader.take_cells("protocol", rows) == NO_PROTOCOL))

@@ -16,7 +16,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.query.fields.gathered import FieldValues, join_values, pick_values
-from analyzer.query.projection import INTEGERS, GatherSource, decode_number, is_plain, walk_layout
+from analyzer.query.projection import GatherSource, decode_number, is_integer, is_plain, walk_layout
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.dialect import SizedBytes
@@ -93,11 +93,11 @@ class _Notes:
         self._noted: dict[int, list[tuple[Ints, Ints, Ints | None]]] = {key: [] for key in wanted}
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """See Eye."""
+        """Returns whether the places of a field are to be noted."""
         return id(leaf) in self._wanted
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        """See Eye."""
+        """Notes where a field stands in messages."""
         self._noted[id(leaf)].append((rows, at, size))
 
     def read_notes(self, key: int) -> tuple[Ints, Ints, Ints]:
@@ -148,7 +148,7 @@ def _read_numbers(source: GatherSource, leaf: Leaf, rows: Ints, at: Ints, _: Int
     primitive = leaf.primitive
     assert isinstance(primitive, FixedWidth)
     there = source.gather(at, primitive.size)
-    if primitive.convert is None and primitive.code in INTEGERS:
+    if is_integer(leaf):
         return FieldValues(rows, decode_number(there, primitive.code))
     return FieldValues(rows, [_unpack(primitive, row.tobytes()) for row in there])
 

@@ -153,7 +153,7 @@ class _SendingProducer:
             self.pending.pop(sequence, None)
 
     def describe(self) -> dict[str, str]:
-        """What waits, in words."""
+        """Returns the texts about the sends that have no receipt yet, by their names in templates of findings."""
         first, last = min(self.pending), max(self.pending)
         sequences = f"sequence {first}" if first == last else f"sequences {first} to {last}"
         return {"who": self.name, "count": _count_sends(sum(self.pending.values())), "sequences": sequences}
