@@ -155,8 +155,7 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
     script = python("-c", GIVING_UP.format(user="nobody")).replace(f"PYTHONPATH={ROOT}", f"PYTHONPATH={closed}")
     text = told(script)[0]["error"]
     assert (
-        text
-        == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs. Install "
+        text == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs. Install "
         "the program where every user may read it, such as in /opt, or give another user with -Z."
     )
 
