@@ -128,7 +128,7 @@ def command(
       wireanalyze export captures/kafka.pcap -Y 'latency > 400ms' -e time,client,latency -o slow.csv
       wireanalyze export captures/kafka.pcap -Y 'operation == Fetch' --partners -o fetches.pcapng
       wireanalyze export captures/mixed.pcapng --as objects -o payloads
-      wireanalyze export /var/ring --as parquet -o /data/tables --state /data/state
+      wireanalyze export captures/ --as parquet -o tables --state state
 
     These are the formats:
 
