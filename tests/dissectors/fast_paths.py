@@ -89,7 +89,7 @@ def looks(
         )
         key = value(found.correlation if found.key is None else found.key, row)
         kind = name(found.scope if found.kind is None else found.kind, row)
-        takes_part = found.key is not None or role in (Role.REQUEST, Role.RESPONSE)
+        takes_part = unsigned or role in (Role.REQUEST, Role.RESPONSE)
         return HeaderView(header, key if takes_part else None, kind, bool(found.stepped[row]))
 
     return [None if found.unsure[row] else look(row) for row in range(len(messages))]
