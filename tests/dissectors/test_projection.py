@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissectors.api import Context, Dissector, Role
@@ -72,6 +72,7 @@ def samples(protocol: str) -> list[Sample]:
     return with_paths_of(ZOOKEEPER, ((each.data, each.context) for each in ours))
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @pytest.mark.parametrize("change", ["whole", "cut", "damaged"])
 @pytest.mark.parametrize("protocol", ["kafka", "pulsar", "rocketmq", "zookeeper"])
 @given(data=st.data())
