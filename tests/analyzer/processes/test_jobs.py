@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer import jobs
+from analyzer.processes import jobs
 from analyzer.render import shared_printing
 from tests.program import run
 
