@@ -83,8 +83,10 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
         "a controller resigns": (
             [quorum("EndQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 50, 2, 2)],
             [
-                "controller 2 leads the quorum in place of controller 1, which resigned, epoch 2; "
-                "the election took 50 ms"
+                (
+                    "controller 2 leads the quorum in place of controller 1, which resigned, epoch 2; "
+                    "the election took 50 ms"
+                )
             ],
         ),
     },

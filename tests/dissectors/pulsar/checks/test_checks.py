@@ -193,8 +193,10 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[Sequence[Step], list[str]]]] = {
             [subscribe(), *(message(at, at % 10, at // 10) for at in range(110))],
             [
                 f"subscription s of {TOPIC}: message 12:0 was delivered 10 times before",
-                f"subscription s of {TOPIC}: 100 of 110 entries that were delivered within 109 ms came again, "
-                "10 different",
+                (
+                    f"subscription s of {TOPIC}: 100 of 110 entries that were delivered within 109 ms came again, "
+                    "10 different"
+                ),
             ],
         ),
         "again, without a count": (
