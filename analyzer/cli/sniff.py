@@ -72,6 +72,8 @@ def command(
       wireanalyze sniff --via sudo -i any --headless -Y 'latency > 1s' --format ndjson
       wireanalyze sniff --via sudo -i any --headless --findings
       wireanalyze sniff --via sudo -w ring.pcapng --ring size:100M,files:20 --headless
+      wireanalyze sniff --via sudo --container broker -f auto
+      wireanalyze sniff ssh://broker-1/eth0 -f 'tcp port 9092'
 
     Without -i, the command captures on the first interface that is up. With --headless, press Ctrl-C once to stop the
     capture and print the remaining rows; press it again to exit at once.

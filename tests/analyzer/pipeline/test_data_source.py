@@ -64,6 +64,7 @@ def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
     assert any("js" in row["topics"] for row in rows["messages"])
 
 
+@pytest.mark.slow
 def test_the_source(source: SparkSession, captures: Path) -> None:
     """What the query does not want is not made; the rest is as it is in a table, with the types of Spark."""
     frame = source.read.format("wireanalyze").option("table", "exchanges").load(str(captures))
