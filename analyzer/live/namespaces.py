@@ -116,9 +116,9 @@ def list_containers() -> Iterator[Container]:
             yield Container(found.get("ID", ""), (str(found.get("Name", "")).lstrip("/"),), pid)
     for path in sorted(glob.glob(CONTAINERD)):
         folder = os.path.dirname(path)
-        told = _read_json(os.path.join(folder, "config.json")).get("annotations", {})
-        pod = f"{told[POD_NAMESPACE]}/{told[POD]}" if {POD, POD_NAMESPACE} <= told.keys() else None
-        names = (told.get(NERDCTL), told.get(CONTAINER), pod, told.get(POD))
+        notes = _read_json(os.path.join(folder, "config.json")).get("annotations", {})
+        pod = f"{notes[POD_NAMESPACE]}/{notes[POD]}" if {POD, POD_NAMESPACE} <= notes.keys() else None
+        names = (notes.get(NERDCTL), notes.get(CONTAINER), pod, notes.get(POD))
         try:
             pid = int(Path(path).read_text())
         except (OSError, ValueError):  # it has just ended
