@@ -55,7 +55,7 @@ kill "$waiting" 2>/dev/null
 """
 """Captures on the other machine, all but the packets of this very connection, until its input ends."""
 
-SAID = re.compile(r"^(?:dumpcap|tcpdump): (?!listening on|verbose output|data link type)(.+)$", re.MULTILINE)
+REASONS = re.compile(r"^(?:dumpcap|tcpdump): (?!listening on|verbose output|data link type)(.+)$", re.MULTILINE)
 """What a program that cannot capture says."""
 
 
@@ -103,6 +103,6 @@ class SshTap(DumpcapTap):
         """Returns what ssh, or the program on the other machine, said last."""
         if "Invalid capture filter" in output or "syntax error" in output:
             return f"-f {self._expression}: this is not a capture filter"
-        lines = SAID.findall(output) or [line.strip() for line in output.splitlines() if line.strip()]
+        lines = REASONS.findall(output) or [line.strip() for line in output.splitlines() if line.strip()]
         reason = lines[-1].strip().rstrip(".") if lines else "the connection ended"
         return f"Cannot capture on {self._remote.name} by ssh: {reason}. Try: ssh {self._remote.host} tcpdump -c 1"
