@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("built")
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dissectors", "analyzer", "tui", "wireanalyze")
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))

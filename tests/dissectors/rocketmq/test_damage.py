@@ -13,8 +13,9 @@ from dissectors.rocketmq.message import fold_tree
 from tests.dissectors.rocketmq.truth import Frame, captured
 from tests.dissectors.trees import assert_tiles
 
+pytestmark = pytest.mark.xdist_group("captured")
+
 ROCKETMQ = RocketMQ()
-FRAMES = captured()
 SHORT = 100
 """Bytes of a frame that is damaged at each of them; of longer ones a sample is."""
 
@@ -41,15 +42,16 @@ def assert_alike(data: bytes, frame: Frame) -> None:
 
 def test_a_sample() -> None:
     chance = Random(13)
-    for frame in chance.sample(FRAMES, min(len(FRAMES), 80)):
+    for frame in chance.sample(captured(), 80):
         for data in damaged(frame.data, chance.sample(range(len(frame.data)), min(len(frame.data), 4))):
             assert_alike(data, frame)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
-def test_every_byte(frame: Frame) -> None:
-    size = len(frame.data)
-    places = range(size) if size <= SHORT else Random(size).sample(range(size), SHORT)
-    for data in damaged(frame.data, places):
-        assert_alike(data, frame)
+@pytest.mark.parametrize("part", range(16))
+def test_every_byte(part: int) -> None:
+    for frame in captured()[part::16]:
+        size = len(frame.data)
+        places = range(size) if size <= SHORT else Random(size).sample(range(size), SHORT)
+        for data in damaged(frame.data, places):
+            assert_alike(data, frame)
