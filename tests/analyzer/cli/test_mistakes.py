@@ -282,7 +282,7 @@ def test_a_file_that_may_not_be_read(desk: Path, call: Call) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is asked for an interface before it is asked for rights")
 def test_an_interface_that_is_not_there(call: Call) -> None:
-    done = call("sniff", "--headless", "-Z", "nobody", "-i", "nosuch0")
+    done = call("sniff", "--headless", "-Z", "root", "-i", "nosuch0")
     check(done, "There is no interface nosuch0. Interfaces are ")
 
 
