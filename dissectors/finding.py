@@ -188,9 +188,54 @@ ADVICE: dict[str, str] = {
     "far-timestamp": "Check the clocks of producers and brokers.",
     "oversized-packet": "Raise jute.maxbuffer on servers and clients, or make the data smaller.",
     "slow-replica": "Look at the load and the network of the replica.",
+    "trailing-bytes": "Check whether the sender is newer than this program, and has fields that it does not know.",
+    "unknown-operation": "Use a newer version of this program, or check the client library.",
+    "tls-mismatch": "Let both sides speak TLS on this port, or neither.",
+    "tls-refused": "Look in the log of the side that sent the alert.",
+    "proxy-preamble": "Do nothing; the addresses in the preamble are those of the true client.",
+    "unfinished": "Look in the log of the side that closed the connection; at the end of a capture, capture longer.",
+    "conflicting-overlap": "Look for a device or an attacker that changes packets: TCP sends the same bytes again.",
+    "orphan-response": "Do nothing at the beginning of a capture; otherwise capture with a larger buffer.",
+    "guessed-layout": "Do not trust the fields of the message; begin the capture before the connection does.",
+    "early-access-layout": "Upgrade the client or the server: it is an early release.",
+    "left-unfinished": "Raise --memory, or read a shorter capture.",
+    "unreadable-packet": "Capture on an interface with an Ethernet or IP link layer, or convert the capture.",
+    "busy-producer": "Close the other producer, or consume the backlog.",
+    "busy-consumer": "Close the other consumers, or let all of them ask for the same shared type.",
+    "storage-failed": "Look at the disks and the log of the broker or bookie.",
+    "system-busy": "Reduce the load, or look at the server's disk and threads; the client must send again.",
+    "weakly-stored": "Bring the slaves back, and look at the disk of the broker.",
+    "message-refused": "Correct the message, or the limit of the broker that refuses it.",
+    "operation-refused": "Use a server that knows the request, or an older client.",
+    "missing-field": "Check the client library: it leaves out a field that the server needs.",
+    "duplicate-key": "Check the client library: it writes a key twice.",
+    "stale-subscription": "If it lasts, look at the consumer's heartbeats and at members that subscribe differently.",
+    "given-up": "Find out from the consumer's log why it cannot process the message.",
+    "discarded-message": "Find out why the consumer cannot read the message: key, codec, or changed bytes.",
+    "oversized-frame": "Make the batches smaller, or name the protocol with -d PORT=NAME if it is another one.",
+    "error-answer": "Read the error in the answer.",
+    "newer-command": "Check the library of the sender: it must not use what the other side does not know.",
+    "route-lost": "Check that the brokers of the topic run, and that their heartbeats reach the name server.",
+    "busy-broker": "Reduce the load, or look at the broker's disk and its sendThreadPoolQueueCapacity.",
+    "reconnect-loop": "Look in the client's log for what it meets after each try.",
+    "word-refused": "Add the word to 4lw.commands.whitelist, or use the AdminServer.",
+    "oversized-batch": "Raise max.partition.fetch.bytes and fetch.max.bytes, or make the batches smaller.",
+    "missing-chunks": "Check whether the producer died in the middle; the consumer drops the message after a while.",
+    "inconsistent-chunks": "Check the producer library, and look for two producers with one name.",
+    "inconsistent-batch": "Check the producer library.",
+    "replication-jump": "Do nothing if the slave was empty or rebuilt. Otherwise compare the commit logs of both.",
     "bug": "Report it with the text that the program prints; the capture is not at fault.",
 }
-"""What to do about findings of a code, for people; a code without an entry needs nothing, or its sentence says it."""
+"""What to do about findings of each code, for people."""
+
+ADVISED_BY_ERROR = frozenset(
+    {
+        *("busy-broker", "busy-consumer", "busy-producer", "error-answer", "message-refused", "missing-field"),
+        *("operation-refused", "oversized-batch", "stale-subscription", "storage-failed", "system-busy"),
+        *("weakly-stored",),
+    }
+)
+"""Codes of which the advice of the error in the same answer says more than that of the code."""
 
 ERROR_EXPLAINING = frozenset(
     {

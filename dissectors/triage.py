@@ -45,7 +45,7 @@ _SEVERITIES = {
 
 
 class ErrorMeaning(NamedTuple):
-    """The class of an error, what it means, and what to do about it; `advice` is empty where nothing is to be done."""
+    """The class of an error, what it means, and what to do about it."""
 
     error_class: ErrorClass
     meaning: str

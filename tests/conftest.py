@@ -29,6 +29,14 @@ settings.register_profile("exhaustive", max_examples=20_000, deadline=None, supp
 settings.load_profile("quick")
 
 
+@pytest.fixture
+def small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fast path takes even one packet, and blocks do not grow: so that small captures test what large ones do."""
+    monkeypatch.setattr("analyzer.messages.engine.WORTH_A_ROUND", 1)
+    monkeypatch.setattr("analyzer.messages.engine.WORTH_A_RUN", 1)
+    monkeypatch.setattr("analyzer.capture.records.LARGEST_BLOCK", 1)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All but the sample is slow."""

@@ -1,8 +1,9 @@
 """Messages as Arrow tables, straight from the columns of the index: no Python object for a message.
 
 Theory. What the index tells is an array already, and Arrow takes it as it is; texts of which there are few are
-dictionaries. Fields of bodies are read for many messages at once and get the type of their kind, so the schema depends
-on the columns that were asked for and not on the capture; a number is the one exception, see _make_numbers().
+dictionaries. Fields of bodies are read for many messages at once and get the type of their kind, or of their layout if
+they are structures, so the schema depends on the columns that were asked for and not on the capture. There are two
+exceptions: a number (see _make_numbers), and `fields`, a struct with a member for each operation that the rows have.
 """
 
 from __future__ import annotations
@@ -18,22 +19,21 @@ from analyzer.columns.values import CellColumn, TextColumn
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import BODY_KEYS, RowReader, split_rows
 from analyzer.pipeline.arrow_columns import build_array, convert_sequence
+from analyzer.pipeline.body_types import convert_bodies, find_bytes, find_field_type, make_text
 from analyzer.pipeline.message_tables import convert_errors
-from analyzer.pipeline.table_schemas import ERROR, FINDING
+from analyzer.pipeline.table_schemas import DURATION, ERROR, FINDING, TIME
+from analyzer.pipeline.table_schemas import NAMES_TYPE as NAMES
 from analyzer.query.column_names import resolve_key
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader
+from analyzer.query.fields.gathered import FieldValues
 from analyzer.query.fields.keys import parse_address, parse_port
+from analyzer.query.fields.path import BodyField
 from analyzer.query.path_columns import READ, READ_BYTES
 from analyzer.query.response_errors import find_errors
-from dissectors.wire.embedded import EmbeddedValue
-from dissectors.wire.secret import Secret
+from wireanalyze.arrow_bodies import BodyColumn
 from wireanalyze.errors import translate_errors
 
-TIME, DURATION = pa.timestamp("ns", "UTC"), pa.duration("ns")
 MOST_NANOSECONDS = (1 << 63) - 1
-NAMES = pa.dictionary(pa.int32(), pa.string())
-"""Texts of which a capture has few different ones."""
-
 DEFAULT = (
     *("number", "time", "stream", "protocol", "source", "source_ip", "source_port", "destination", "destination_ip"),
     *("destination_port", "from_client", "role", "operation", "code", "version", "correlation", "client", "length"),
@@ -48,14 +48,14 @@ TYPES: Mapping[str, pa.DataType] = {
     **dict.fromkeys(("protocol", "source", "destination", "role", "operation", "client", "state", "stream_id"), NAMES),
     **dict.fromkeys(("source_ip", "destination_ip"), NAMES),
     **dict.fromkeys(("source_port", "destination_port"), pa.uint16()),
-    **dict.fromkeys(("id", "partner_id", "correlation", "info", "fields"), pa.string()),
+    **dict.fromkeys(("id", "partner_id", "correlation", "info"), pa.string()),
     "time": TIME,
     "latency": DURATION,
     "from_client": pa.bool_(),
     "error": ERROR,
     "findings": pa.list_(FINDING),
 }
-"""The type of each key of a row."""
+"""The type of each key of a row but `fields`."""
 
 _KINDS: Mapping[FieldKind, pa.DataType] = {
     FieldKind.NUMBER: pa.int64(),
@@ -65,7 +65,7 @@ _KINDS: Mapping[FieldKind, pa.DataType] = {
     FieldKind.BYTES: pa.binary(),
     FieldKind.PRESENCE: pa.bool_(),
 }
-"""The type of a field's values; others are texts, structures their JSON."""
+"""The type of a field's values; others are texts, structures have the type of their layout."""
 
 _SIDES = {"source_ip": True, "source_port": True, "destination_ip": False, "destination_port": False}
 
@@ -84,7 +84,7 @@ def choose_columns(names: Iterable[str]) -> list[Column]:
 
 
 def _choose_column(name: str) -> Column:
-    if name in TYPES:
+    if name in TYPES or name == "fields":
         return Column(name, name)
     with translate_errors():
         key = resolve_key(name, "column")
@@ -122,6 +122,8 @@ class _TableBuilder:
 
     def build_parts(self, rows: Ints) -> Iterator[list[pa.Array]]:
         """Yields the columns of some rows after the other; of none, empty columns."""
+        if any(column.key == "fields" for column in self._columns):
+            self._bodies = BodyColumn(self._reader, rows, self._json)
         split = split_rows(self._reader.session, rows, READ, READ_BYTES) if self._reads_bodies else iter((rows,))
         empty = True
         for part in split:
@@ -138,16 +140,15 @@ class _TableBuilder:
             if column.field is not None:
                 found.append(_build_field(self._fields, column.field, rows, self._json))
             elif column.key in keys:
-                found.append(self._convert_bodies(column.key, [each[column.key] for each in objects]))
+                values = [each[column.key] for each in objects]
+                is_body = column.key == "fields"
+                found.append(
+                    self._bodies.build(rows, values) if is_body else convert_sequence(values, TYPES[column.key])
+                )
             else:
                 found.append(_build_key(self._reader, column.key, rows))
         self._fields.forget()
         return found
-
-    def _convert_bodies(self, key: str, values: list[Any]) -> pa.Array:
-        if key == "fields":
-            values = [None if value is None else self._json.dumps(value).decode() for value in values]
-        return convert_sequence(values, TYPES[key])
 
 
 _FROM_BODY = frozenset(BODY_KEYS - {"error"})
@@ -189,6 +190,8 @@ def _encode(column: CellColumn, kind: pa.DataType, convert: Callable[[str], Any]
 def _build_field(reading: FieldReader, field: FieldPath, rows: Ints, json: JsonWriter) -> pa.Array:
     """The column of a field: a list where a message can have several values, else the first value or null."""
     found = reading.read_occurrences(field, rows)
+    if field.kind is FieldKind.STRUCT:
+        found = _leave_out_empty(found)
     values = _make_values(field, found.values, json)
     if field.repeated:
         ends = np.zeros(len(rows) + 1, np.int32)
@@ -202,9 +205,17 @@ def _build_field(reading: FieldReader, field: FieldPath, rows: Ints, json: JsonW
     return values.take(pa.array(numbers, mask=missing))
 
 
+def _leave_out_empty(found: FieldValues) -> FieldValues:
+    """Values without empty lists, which stand for a list that is there and has no element."""
+    there = [place for place, value in enumerate(found.values) if value != []]
+    return found._replace(rows=found.rows[there], values=[found.values[place] for place in there])
+
+
 def _make_values(field: FieldPath, values: Any, json: JsonWriter) -> pa.Array:
     """Values of a field with the type of its kind; what is secret is null."""
-    kind = _KINDS.get(field.kind, pa.string())
+    kind = _find_type(field)
+    if field.kind is FieldKind.STRUCT:
+        return convert_bodies(values, kind, json)
     if field.kind is FieldKind.NUMBER:
         return _make_numbers(values)
     if kind in (TIME, DURATION):
@@ -212,8 +223,15 @@ def _make_values(field: FieldPath, values: Any, json: JsonWriter) -> pa.Array:
     if kind == pa.bool_():
         return pa.array([value if isinstance(value, bool) else bool(value) for value in values], kind)
     if kind == pa.binary():
-        return pa.array([_find_bytes(value) for value in values], kind)
-    return convert_sequence([_make_text(value, json) for value in values], kind)
+        return pa.array([find_bytes(value) for value in values], kind)
+    return convert_sequence([make_text(value, json) for value in values], kind)
+
+
+def _find_type(field: FieldPath) -> pa.DataType:
+    """The type of one value; a structure that no layout describes is JSON."""
+    if field.kind is FieldKind.STRUCT and isinstance(field.origin, BodyField):
+        return find_field_type(field.origin) or pa.string()
+    return _KINDS.get(field.kind, pa.string())
 
 
 def _make_nanoseconds(values: Any, scale: int) -> pa.Array:
@@ -234,19 +252,3 @@ def _make_numbers(values: Any) -> pa.Array:
     if all(value is None or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63) for value in numbers):
         return pa.array(numbers, pa.int64())
     return pa.array([None if value is None else float(value) for value in numbers], pa.float64())
-
-
-def _find_bytes(value: Any) -> bytes | None:
-    if isinstance(value, EmbeddedValue):
-        value = value.data
-    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else None
-
-
-def _make_text(value: Any, json: JsonWriter) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Secret) or (isinstance(value, EmbeddedValue) and isinstance(value.data, Secret)):
-        return None
-    if isinstance(value, tuple):  # an error that a message reports
-        return str(value[-1])
-    return str(value) if type(value) is int else json.dumps(value).decode()

@@ -162,7 +162,8 @@ class Capture:
         Args:
             filter: a display filter, as after -Y.
             columns: keys and fields, such as `["time", "source_ip", "kafka.topic"]`; None: all keys that need no body.
-                `error` and `findings` are structures, `fields` is the body as JSON.
+                `error` and `findings` are structures. `fields` is a structure with a member for each operation, such as
+                `kafka.Fetch.request`, that has the body.
             sort: keys or fields to sort by, as in messages().
             head: only the first so many of the selected ones.
             tail: only the last so many of them, after head.

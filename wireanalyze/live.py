@@ -109,6 +109,7 @@ def sniff(
     from analyzer.live.capture import LiveCapture
     from analyzer.live.capture_request import CaptureBounds, CaptureRequest
     from analyzer.live.live_session import LiveSession
+    from analyzer.live.privilege import check_environment
 
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout or 0.0
     wanted, rules, secrets = make_filter(where), read_rules(decode_as), make_key_ring(keylog, None, grows=True)
@@ -120,8 +121,9 @@ def sniff(
     )
 
     with translate_errors(CaptureError), ExitStack() as opened:
-        capture = opened.enter_context(LiveCapture(request, via))
         path = None if write is None else fspath(write)
+        check_environment(user, path)
+        capture = opened.enter_context(LiveCapture(request, via))
         sniffing = LiveSession(capture, path, decode_as=rules, memory=MEMORY, secrets=secrets)
         opened.enter_context(sniffing)
         return LiveMessages(sniffing, wanted, opened.pop_all())

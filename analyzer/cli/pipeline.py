@@ -68,7 +68,8 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--capture",
     "pattern",
     metavar="REGEX",
-    help="Name captures by the part of a file's path that REGEX finds.  [default: the folder]",
+    help="Name captures by the part of a file's path that REGEX finds, or that its first group finds, such as"
+    " '([^/]+)/ring'.  [default: the folder]",
 )
 @click.option(
     "--shuffle-payload", is_flag=True, help="Send payload through Spark, for workers without a common file system."
@@ -135,8 +136,10 @@ def command(
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import WINDOW, Options
-    from analyzer.pipeline.sources import find_captures
+    from analyzer.pipeline.sources import find_captures, require_local_folder
 
+    folder = require_local_folder(folder, "-o")
+    state = None if state is None else require_local_folder(state, "--state")
     _check(state, close=close, settle=settle, overwrite=overwrite)
     if state is None:
         job.check_folder(folder, overwrite=overwrite)
@@ -178,7 +181,7 @@ def command(
 
 def _tell(report: RunReport) -> None:
     """What was done, and what was not."""
-    from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ
+    from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ, describe_overlaps
 
     for note in report.files:
         for finding in note.findings:
@@ -192,6 +195,8 @@ def _tell(report: RunReport) -> None:
     if report.waiting:
         waiting = ", ".join(report.waiting[:3])
         _say(f"note: {len(report.waiting):,} files may still grow and are left for the next run: {waiting}.")
+    for text in describe_overlaps(report.files):
+        _say(f"warning: {text}")
     rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items() if table != "files")
     read = sum(note.packets > 0 for note in report.files)
     click.echo(f"{report.packets:,} packets in {read:,} files: {rows or 'nothing new'}")

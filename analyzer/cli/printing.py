@@ -57,6 +57,11 @@ def rows_options(command: _Command) -> Callable[..., Any]:
     @format_options(*ROWS)
     @click.option("-T", "like_tshark", type=TsharkForm(), help="Output format, by tshark's name for it.")
     @click.option("--fields", "with_fields", is_flag=True, help="Add the decoded body to each row.")
+    @click.option(
+        "--uniform",
+        is_flag=True,
+        help="For ndjson and json: Give each key one type in all rows: text if it can be null or a structure.",
+    )
     @time_format_option
     @limits_options
     @wraps(command)
@@ -67,6 +72,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         form: str,
         like_tshark: tuple[str, bool] | None,
         with_fields: bool,
+        uniform: bool,
         time: TimeFormat | None,
         limits: Limits,
         **rest: Any,
@@ -79,7 +85,9 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         if LISTED in sets:
             click.echo("\n".join(_list_column_sets()))
             raise click.exceptions.Exit(0)
-        look = partial(RowPrinter, width=line_width(), mark=mark())
+        if uniform and form not in ("ndjson", "json"):
+            raise UserError(f"--uniform is for ndjson and json, but the format is {form}. Leave it out.")
+        look = partial(RowPrinter, uniform=uniform, width=line_width(), mark=mark())
         printer = look(chosen, form, with_fields, limits, sets=sets, time=time, config=settings)
         return command(*args, printer=printer, **rest)
 

@@ -28,6 +28,7 @@ from analyzer.cli.terminal import wide_option
 from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture
 from analyzer.live.live_session import LiveSession
+from analyzer.live.privilege import check_environment
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.printer import RowPrinter
 
@@ -122,6 +123,7 @@ def _check_terminal() -> None:
 @contextmanager
 def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSession]:
     """A capture that has begun, and its session. By then this process has no more rights than it keeps."""
+    check_environment(capturing.request.user, capturing.write)
     with LiveCapture(capturing.request, capturing.via) as capture:
         for note in capture.notes:
             click.echo(sentence(note), err=True)

@@ -21,7 +21,7 @@ from dissectors.correlator import QuietTest
 from dissectors.message import Path
 from dissectors.wire.fast_path import FastPath, HeaderLayout, InnerReader
 from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import KeyedMembers, Leaf, Step, Tags, When, inside, leaves_of
+from dissectors.wire.plan import Leaf, Step, follow_path, leaves_of
 from dissectors.wire.primitive import FixedWidth
 
 LONGEST = 1024
@@ -76,7 +76,7 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
     inner: dict[int, _Inside] = {}
     for path in {*wanted.same, *wanted.numbers, *must}:
         is_number = path in wanted.numbers
-        for leaf, rest in find_leaves(layout.steps, path):
+        for leaf, rest in _find_leaves(layout.steps, path):
             if rest or not is_plain(leaf):
                 reader = fast_path.inner(leaf)
                 if reader is None or len(rest) != 1:
@@ -102,21 +102,11 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
     return AlikePlan(layout, frozenset(same), numbers, quiet, inner)
 
 
-def find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]]:
+def _find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]]:
     """Yields the leaves that a path leads to, or through, each with the names behind it; of a struct, all in it."""
-    for step in steps:
-        if isinstance(step, Tags | When | KeyedMembers):
-            yield from find_leaves(inside(step), path)
-        elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
-            yield step, path[1:]
-        elif step.spec.name == path[0]:
-            element = step.element if isinstance(step, Many) else step
-            if isinstance(element, Leaf):
-                yield element, path[1:]
-            elif len(path) > 1:
-                yield from find_leaves(element.steps, path[1:])
-            else:
-                yield from ((leaf, ()) for leaf in leaves_of(element.steps))
+    for step, rest in follow_path(steps, path):
+        element = step.element if isinstance(step, Many) else step
+        yield from ((leaf, rest) for leaf in leaves_of((element,)))
 
 
 class _Numbers(NamedTuple):

@@ -28,6 +28,7 @@ from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis, Session
 from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.api import Dissector
@@ -159,6 +160,8 @@ def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], 
     for each in (*(each for each in about.findings if each.code not in checked), *shown):
         if each.code == "unanswered" and _is_pending(session, about.row, end):
             continue
+        if each.code == "unfinished" and _is_cut_off(session, about.row):
+            each = replace(each, severity=Severity.NOTE)
         if about.error is None or each.code not in ERROR_EXPLAINING:
             yield LocatedFinding(about.row, each)
             continue
@@ -173,6 +176,9 @@ def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], 
         yield LocatedFinding(about.row, finding, None, about.error[1])
 
 
+_PREFIX = 4
+"""Bytes of a message that are no more than its length."""
+
 GRACE, LONG_POLL_GRACE = 1_000_000_000, 35_000_000_000
 """ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
 
@@ -182,14 +188,29 @@ def _is_pending(session: Analysis, row: int, end: int) -> bool:
 
     It may only have come too late for it, while its connection is still open; or its sender did not wait for news.
     """
-    rows, streams = session.rows, session.engine.streams
-    stream = rows.cell("stream", row)
-    dissector, closer = session.engine.dissector(rows.cell("protocol", row)), streams.cell("closer", stream)
+    rows = session.rows
+    dissector, by_sender = session.engine.dissector(rows.cell("protocol", row)), _is_closed_by_sender(session, row)
     is_long_poll = dissector is not None and rows.cell("code", row) in dissector.long_polls
-    if closer != UNKNOWN_SIDE:
-        return is_long_poll and closer == rows.cell("side", row)
+    if by_sender is not None:
+        return is_long_poll and by_sender
     left = end - int(rows.cell("time", row))
     return left <= (LONG_POLL_GRACE if is_long_poll else GRACE)
+
+
+def _is_cut_off(session: Analysis, row: int) -> bool:
+    """Whether a message ends early because its receiver closed the connection, or its sender did before the body."""
+    by_sender = _is_closed_by_sender(session, row)
+    return by_sender is False or (by_sender is True and session.rows.cell("length", row) <= _PREFIX)
+
+
+def _is_closed_by_sender(session: Analysis, row: int) -> bool | None:
+    """Whether the sender of a message was the first to close its connection; None while nobody has."""
+    rows, streams = session.rows, session.engine.streams
+    stream = rows.cell("stream", row)
+    closer, client = streams.cell("closer", stream), max(streams.cell("client", stream), 0)
+    if closer == UNKNOWN_SIDE:
+        return None
+    return bool((closer == client) == (rows.cell("side", row) == FROM_CLIENT))
 
 
 def load_triage(dissector: Dissector) -> Triage | None:

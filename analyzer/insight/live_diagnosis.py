@@ -16,7 +16,6 @@ from analyzer.insight.root_causes import fold_effects
 from analyzer.session import Analysis
 from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.correlator import SECOND, BoundedTable
-from dissectors.finding import Severity
 
 OVERLAP = 4096
 """Rows before the new ones that are read again."""
@@ -53,8 +52,7 @@ class LiveDiagnosis:
 
     def count_problems(self) -> int:
         """Returns the number of problems so far that are more than notes and that no other one explains."""
-        every = self._table.sort_by_severity()
-        return sum(each.severity > Severity.NOTE and each.cause is None for each in every)
+        return self._table.count_unexplained()
 
     def _find_new(self) -> Iterator[LocatedFinding]:
         session, stop = self._session, len(self._session.rows)

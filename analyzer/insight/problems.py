@@ -5,8 +5,8 @@ Who reads a diagnosis wants to know what happened, and not how often it was hear
 subject are one problem, which counts its messages and keeps the first of them. A problem that follows from another one
 (dissectors.triage, RootCause) is its effect, and is told with it (analyzer.insight.root_causes).
 
-Memory is bounded: a problem keeps the rows of at most MOST_ROWS messages, and a code has at most MOST_SUBJECTS
-problems; findings about further subjects are counted together.
+Memory is bounded: a problem keeps the rows of at most MOST_ROWS messages, a code has at most MOST_SUBJECTS problems,
+and there are at most MOST_PROBLEMS; findings about further subjects, errors and ports are counted together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from analyzer.messages.index import FROM_CLIENT
 from analyzer.query.fields import FieldPath, FieldReader, find_field
 from analyzer.session import Analysis
 from dissectors.api import Dissector
-from dissectors.finding import ADVICE, Severity
+from dissectors.finding import ADVICE, ADVISED_BY_ERROR, Severity
 from dissectors.slotted import field, make_slotted
 from dissectors.triage import Triage
 
@@ -37,6 +37,9 @@ MOST_ROWS = 65_536
 
 MOST_SUBJECTS = 12
 """Problems of the same code that differ by their subjects."""
+
+MOST_PROBLEMS = 1024
+"""Problems of a capture; beyond these, all that have the same code are one."""
 
 NAMED = 64
 """Messages of a problem that are read to name whom and what it is about."""
@@ -93,7 +96,7 @@ class Problem:
     @property
     def label(self) -> str:
         """The name of a problem: the error that answers report, or the code of its findings."""
-        return self.error if self.code == ERROR_ANSWER else self.code
+        return self.error if self.code == ERROR_ANSWER and self.error else self.code
 
     @property
     def concerned(self) -> str:
@@ -139,16 +142,20 @@ class ProblemTable:
             alike = protocol, finding.code
             if self._alike[alike] >= MOST_SUBJECTS and finding.subject:
                 key = (*key[:3], None, port)
+            if key not in self._found and len(self._found) >= MOST_PROBLEMS:
+                key = (protocol, finding.code, "", None, 0)
             problem = self._found.get(key)
         if problem is None:
             self._alike[alike] += 1
-            problem = self._found[key] = Problem(
-                finding.severity, finding.code, protocol, found.error or "", key[3] or "", port
-            )
+            problem = self._found[key] = Problem(finding.severity, finding.code, protocol, key[2], key[3] or "", key[4])
         problem.add(found, self._examples)
         if finding.code == ERROR_ANSWER and found.row is not None:
             problem.operations[self._name_operation(found.row)] += 1
         return problem
+
+    def count_unexplained(self) -> int:
+        """Returns the number of problems that are more than notes and that no other one explains."""
+        return sum(each.severity > Severity.NOTE and each.cause is None for each in self._found.values())
 
     def sort_by_severity(self) -> list[Problem]:
         """Returns the problems without their texts, in the order of list_problems()."""
@@ -172,12 +179,13 @@ class ProblemTable:
 
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = problem.examples[0].finding
-        advice = first.advice or ADVICE.get(problem.code, "")
         triage = None if not problem.error else self._load_triage(problem.protocol)
         meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
-        advice = advice or (meaning.advice if meaning is not None else "")
+        general, of_error = ADVICE.get(problem.code, ""), "" if meaning is None else meaning.advice
+        by_error = problem.code in ADVISED_BY_ERROR
+        advice = first.advice or ((of_error or general) if by_error else (general or of_error))
         details = self._describe_requests(problem) if problem.error else ""
-        if problem.code != ERROR_ANSWER:
+        if problem.code != ERROR_ANSWER or not problem.error:
             return f"{as_sentence(first.text)}{details}", advice
         operations = join_names([name for name, _ in problem.operations.most_common()])
         text = f"{operations}: {problem.error}."

@@ -23,14 +23,16 @@ from dissectors.triage import RootCause, Triage
 
 _MINUTE = 60_000_000_000
 _UNANSWERED = frozenset({"closed-unanswered", "unanswered", "connection-lost", "connection-reset"})
+ABSENT_SERVER = RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server")
+"""A server that is not there leaves requests unanswered. What it explains follows from its own cause, too."""
+
 GENERAL = (
-    RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server"),
     RootCause("connection-lost", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
     RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
     RootCause("closed-unanswered", frozenset({"connection-reset"}), _MINUTE, _MINUTE, "stream"),
     RootCause("no-receipt", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
 )
-"""What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
+"""What else holds for all protocols: the end of a connection leaves requests unanswered, as an example."""
 
 
 MOST_EXAMPLES = 16
@@ -65,7 +67,7 @@ def settle_problems(session: Analysis, table: ProblemTable) -> list[Problem]:
 def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem]:
     """Returns the problems that no other one explains, sorted; the others are among the effects of their causes."""
     for triage, mine in _group_by_triage(session, problems):
-        for rule in GENERAL if triage is None else (*triage.causes, *GENERAL):
+        for rule in (ABSENT_SERVER, *GENERAL) if triage is None else (ABSENT_SERVER, *triage.causes, *GENERAL):
             for cause in [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]:
                 parts = list(_fold(session, rule, cause, mine))
                 mine += parts
@@ -93,7 +95,8 @@ def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence
         taken = _find_taken(session, rule, cause, each)
         if taken.all() and len(each.rows) < MOST_ROWS:
             each.cause = cause
-            cause.effects.append(each)
+            cause.effects += [each, *each.effects]
+            each.effects = []
         elif taken.any() and each.rows:
             part = _split(each, np.array(each.rows, np.int64), taken)
             part.cause = cause

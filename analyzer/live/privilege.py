@@ -19,11 +19,11 @@ import resource
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-import analyzer
 from analyzer.errors import CaptureError
 
 SUDO_USER, SUDO_GROUP = "SUDO_UID", "SUDO_GID"
@@ -121,26 +121,62 @@ def impersonate_sudo_caller() -> Iterator[None]:
     CaptureError if that does not work.
     """
     who = _behind_sudo()
-    if who is None:
+    with nullcontext() if who is None else _impersonate(who):
         yield
-        return
-    before = dict(os.environ), os.getegid(), os.getgroups()
+
+
+@contextmanager
+def _impersonate(who: Identity) -> Iterator[None]:
+    """Lets root act on files as a user, with that user's environment, until the end of the block."""
+    environment, gid, groups, folder = dict(os.environ), os.getegid(), os.getgroups(), tempfile.tempdir
     try:
         os.setgroups(who.groups)
         os.setegid(who.gid)
         os.seteuid(who.uid)
     except OSError as error:
-        raise CaptureError(f"Cannot become {who.name}, who called sudo: {error.strerror}.") from None
+        raise CaptureError(f"Cannot become {who.name}: {error.strerror}. Nothing is captured.") from None
     try:
         _live_as(who)
         yield
     finally:
-        environment, gid, groups = before
         os.seteuid(ROOT)
         os.setegid(gid)
         os.setgroups(groups)
         os.environ.clear()
         os.environ |= environment
+        tempfile.tempdir = folder
+
+
+def check_environment(user: str, write: str | None) -> None:
+    """Checks before a capture that the user whom root is to become can run the program and write the files.
+
+    user, write: the arguments of -Z and -w. Raises CaptureError with the mend.
+    """
+    if os.geteuid() != ROOT:
+        return
+    who = choose_identity(user)
+    if who.uid == ROOT:
+        return
+    with _impersonate(who):
+        _examine_installation(who)
+        problem = _find_write_problem(who, write)
+    if problem is not None:
+        raise CaptureError(problem)
+
+
+def _find_write_problem(who: Identity, write: str | None) -> str | None:
+    """Why this process, which acts as a user, could not write the files of a capture; None if it could."""
+    if write is None:
+        try:
+            tempfile.gettempdir()
+        except FileNotFoundError:
+            return f"{who.name} may write to no temporary folder. Set TMPDIR to one, or give -w FILE."
+        return None
+    place = write if os.path.exists(write) else os.path.dirname(write) or os.curdir
+    if os.access(place, os.W_OK, effective_ids=True):
+        return None
+    path = os.path.abspath(place)
+    return f"{who.name} may not write to {path}. Run chown {who.name} {path}, or write to another folder with -w."
 
 
 def _behind_sudo() -> Identity | None:
@@ -252,8 +288,12 @@ def _live_as(who: Identity) -> None:
 
 
 def _examine_installation(who: Identity) -> None:
-    """Checks that the user can read the modules, which are imported when they are needed."""
-    for module in (os, analyzer):
-        path = module.__file__
-        if path is not None and not os.access(path, os.R_OK):
-            raise CaptureError(f"{who.name} may not read {path}, which this program needs. Give another user with -Z.")
+    """Checks that the user can read the modules, which are imported when they are needed, and run the interpreter."""
+    packages = (find_spec(name) for name in ("analyzer", "numpy"))
+    needed = [os.__file__, *(found.origin for found in packages if found is not None and found.origin is not None)]
+    for path, may in (*((path, os.R_OK) for path in needed), (sys.executable, os.R_OK | os.X_OK)):
+        if not os.access(path, may, effective_ids=os.access in os.supports_effective_ids):
+            raise CaptureError(
+                f"{who.name} may not read {path}, which this program needs. Install the program where every user may "
+                "read it, such as in /opt, or give another user with -Z."
+            )

@@ -84,12 +84,14 @@ class RunMonitor:
     def health_at(self, read: int) -> RunHealth:
         """Returns the health when `read` packets have been read.
 
-        The lag counts from the moment when the first unread packet was announced.
+        The lag counts from the moment when the first unread packet was announced. A process that was killed has
+        written packets that it did not announce: what was read was captured.
         """
         while self._samples and self._samples[0][0] <= read:
             self._samples.popleft()
         lag = time.monotonic() - self._samples[0][1] if self._samples else 0.0
-        return replace(self.health, backlog=max(self.health.captured - read, 0), lag=lag)
+        captured = max(self.health.captured, read)
+        return replace(self.health, captured=captured, backlog=captured - read, lag=lag)
 
     def summary(self, read: int) -> str:
         """Returns one sentence for the end of the run, of which `read` packets have been read."""

@@ -81,6 +81,33 @@ class FileNote:
         return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])
 
 
+OVERLAP = 10**9
+"""Nanoseconds by which a file may begin before another one ends: writers of rings hold packets back for a moment."""
+
+
+def describe_overlaps(notes: Iterable[FileNote]) -> Iterator[str]:
+    """Yields a sentence for each capture that has files of the same time, which are no ring then."""
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    latest: dict[str, tuple[int, int, str]] = {}
+    spans = [(note.first, note.last, note) for note in notes if note.first is not None and note.last is not None]
+    for first, last, note in sorted(spans, key=lambda each: each[:2]):
+        before = latest.get(note.capture)
+        if before is not None:
+            shared = min(last, before[1]) - first
+            if shared > min(OVERLAP, (last - first) // 2, (before[1] - before[0]) // 2):
+                pairs.setdefault(note.capture, []).append((before[2], note.name))
+        if before is None or last > before[1]:
+            latest[note.capture] = (first, last, note.name)
+    for capture, found in pairs.items():
+        one, other = found[0]
+        more = f" (and {len(found) - 1:,} more such pairs)" if len(found) > 1 else ""
+        yield (
+            f"{one} and {other}{more} are files of one capture, {capture}, but were captured at the same time. Their "
+            "connections with the same ends were merged. If the files are copies, or from networks with the same "
+            "addresses, put them into different folders, or name captures with --capture."
+        )
+
+
 def build_file_tables(notes: Iterable[FileNote], options: Options) -> Iterator[TableBatch]:
     """Yields the rows of `files`, and of `findings` those that belong to a file."""
     every = sorted(notes, key=lambda note: note.path)

@@ -8,13 +8,11 @@ been read, once for all tables.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from analyzer.errors import CaptureError
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, CaptureSources, find_captures
 from analyzer.pipeline.spark_frames import count_cores, read_pointers, read_sorted_pointers, split_files
@@ -153,37 +151,24 @@ class Tables:
         files, options = self._sources.files, self._options
         columns = PART_SCHEMA if made else build_schema(table, fields=options.fields)
         pointers = read_sorted_pointers(self._spark, files, options, self._splits)
-        return pointers.mapInArrow(
-            _read_rows(table, made or table, files, options, names or {}), format_columns(columns)
-        )
+        return pointers.mapInArrow(_read_rows(table, files, options, names or {}), format_columns(columns))
 
 
-def _read_rows(table: str, made: str, files: Sequence[CaptureFile], options: Options, names: TopicNames) -> _Made:
+def _read_rows(table: str, files: Sequence[CaptureFile], options: Options, names: TopicNames) -> _Made:
     def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.arrow_columns import NOTES
+        from analyzer.pipeline.capture_rows import select_rows
         from analyzer.pipeline.finish import replace_ids
-        from analyzer.pipeline.partition import build_rows
 
-        for found in build_rows(batches, files, options, named=(table,)):
-            if found.table == made:
-                yield replace_ids(table, found.batch, names)
-            elif found.table == NOTES:
-                for note in map(json.loads, found.batch.column(0).to_pylist()):
-                    if note.get("error"):
-                        raise CaptureError(note["error"])
+        for _, batch in select_rows(batches, files, options, table):
+            yield replace_ids(table, batch, names)
 
     return rows_of
 
 
 def _read_file_notes(table: str, files: Sequence[CaptureFile], options: Options) -> _Made:
-    by_path = {file.path: file for file in files}
-
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
+        from analyzer.pipeline.capture_rows import build_file_rows
 
-        notes = merge_notes(json.loads(note) for batch in batches for note in batch.column(3).to_pylist())
-        for found in build_file_tables([FileNote.from_splits(by_path[note["file"]], note) for note in notes], options):
-            if found.table == table:
-                yield found.batch
+        return build_file_rows(batches, files, options, table)
 
     return tell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import SHIFT
 from analyzer.columns.arrays import Ints
+from analyzer.columns.values import TextColumn
+from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
@@ -135,3 +137,47 @@ class RowSelection:
         requests = np.unique(related[role[related] == Role.REQUEST])
         streams = np.unique(session.rows.column("stream")[rows]).astype(np.int64)
         return cls(rows, requests, streams, False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """What a query wants of messages and exchanges: an exchange counts as its request. None: whatever it is.
+
+    begin, end: the first and the last time (ns).
+    """
+
+    protocol: frozenset[str] | None = None
+    operation: frozenset[str] | None = None
+    begin: int | None = None
+    end: int | None = None
+
+    def require_name(self, key: str, names: frozenset[str]) -> Self:
+        """Returns the filter that also wants one of these names of a `protocol` or an `operation`."""
+        known = self.protocol if key == "protocol" else self.operation
+        both = names if known is None else known & names
+        return replace(self, protocol=both) if key == "protocol" else replace(self, operation=both)
+
+    def narrow(self, session: Analysis, chosen: RowSelection) -> RowSelection:
+        """Returns the selection without the rows that the query does not want; streams stay."""
+        if self == RowFilter():
+            return chosen
+        reader = RowReader(session)
+        return replace(
+            chosen, messages=self._select(reader, chosen.messages), requests=self._select(reader, chosen.requests)
+        )
+
+    def _select(self, reader: RowReader, rows: Ints) -> Ints:
+        time = reader.take_cells("time", rows)
+        wanted = np.ones(len(rows), bool)
+        if self.begin is not None:
+            wanted &= time >= self.begin
+        if self.end is not None:
+            wanted &= time <= self.end
+        for key, names in (("protocol", self.protocol), ("operation", self.operation)):
+            if names is not None:
+                column = reader.read_column(key, rows)
+                assert isinstance(column, TextColumn)
+                used, places = np.unique(column.numbers, return_inverse=True)
+                wanted &= np.array([text in names for text in column.texts.values(used)], bool)[places]
+        found: Ints = rows[wanted]
+        return found

@@ -34,7 +34,7 @@ from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.carry_over import ConnectionCarrier, TaskStates, open_task_states
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CarriedOrigins, StoredOrigins
+from analyzer.pipeline.origins import CarriedOrigins, RowFilter, StoredOrigins
 from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext
@@ -119,17 +119,19 @@ def build_rows(
     options: Options,
     carry: BatchContext | None = None,
     named: Collection[str] = TABLES,
+    wanted: RowFilter | None = None,
 ) -> Iterator[TableBatch]:
     """Yields the rows of the named tables of a partition, in batches, and the notes in it.
 
     carry: this is one of several batches; then also the state that is left for the next one (states.STATE).
+    wanted: the messages and exchanges that are enough; None: all.
     """
     set_up_process()
     queue = PointerQueue(batches)
     known, _ = make_rules(merge_rules(options.decode_as))
     try:
         with open_task_states(carry, known.dissectors) as task_states:
-            for found in _split_partition(queue, files, options, task_states, named):
+            for found in _split_partition(queue, files, options, task_states, named, wanted):
                 if found.table != STATE or carry is not None:
                     yield found
     except MissingFileError as error:
@@ -141,7 +143,12 @@ def build_rows(
 
 
 def _split_partition(
-    queue: PointerQueue, files: Sequence[CaptureFile], options: Options, task_states: TaskStates, named: Collection[str]
+    queue: PointerQueue,
+    files: Sequence[CaptureFile],
+    options: Options,
+    task_states: TaskStates,
+    named: Collection[str],
+    wanted: RowFilter | None,
 ) -> Iterator[TableBatch]:
     """Part by part."""
     known, orders = make_rules(merge_rules(options.decode_as))
@@ -154,7 +161,9 @@ def _split_partition(
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(task_states, session, part, origins)
             session.load(carrier.list_ended_streams)
-            yield from build_tables(session, origins, options, carrier.select_final_rows(), named, _share_memory)
+            final = carrier.select_final_rows()
+            chosen = final if wanted is None else wanted.narrow(session, final)
+            yield from build_tables(session, origins, options, chosen, named, _share_memory)
             yield TableBatch(STATE, carrier.save_states(queue.restore_state))
         # An analysis holds itself (its engine's walker, its part's carrier), and is too large to wait for a full round.
         del part, carrier, session

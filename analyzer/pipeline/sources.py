@@ -169,6 +169,17 @@ def get_local_path(source: str) -> str | None:
     return unquote(parts.path) if parts.scheme.lower() == "file" and parts.netloc in ("", "localhost") else None
 
 
+def require_local_folder(folder: str, option: str) -> str:
+    """Returns the path of a folder that `option` names. Raises UserError for a URI of another file system."""
+    path = get_local_path(folder)
+    if path is None or (path == folder and _URI.match(folder)):
+        raise UserError(
+            f"{option} {folder}: pipeline does not write to {urlsplit(folder).scheme}://. Give a folder of a "
+            "mounted file system, or write with Spark: spark.read.format('wireanalyze') has the same rows."
+        )
+    return path
+
+
 def list_paths(source: str) -> Iterator[tuple[str, bool]]:
     """Paths, and whether they were found in a folder rather than named. Raises UserError."""
     if os.path.isdir(source):

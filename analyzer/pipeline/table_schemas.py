@@ -20,6 +20,10 @@ VERSION_KEY = b"wireanalyze.tables"
 PARTITIONED_BY = ("date", "protocol")
 """Columns that are folders (`date=2026-11-21/protocol=kafka/`) and not in the files."""
 
+TIME, DURATION = pa.timestamp("ns", "UTC"), pa.duration("ns")
+NAMES_TYPE = pa.dictionary(pa.int32(), pa.string())
+"""Texts of which a capture has few different ones."""
+
 ERROR = pa.struct([("code", pa.int64()), ("name", pa.string())])
 FINDING = pa.struct([(name, pa.string()) for name in ("severity", "code", "text")])
 TEXTS = pa.list_(pa.string())

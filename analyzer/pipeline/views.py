@@ -30,11 +30,16 @@ def make_view(table: str) -> str:
 
 
 def _convert_columns(table: str) -> Iterator[str]:
-    """What a view has beside the columns: `time` for `time_ns`, `latency` for `latency_ns`."""
+    for name, is_moment in list_times(table).items():
+        call = f'make_timestamp_ns("{name}")' if is_moment else f'to_microseconds("{name}" // 1000)'
+        yield f'{call} AS "{name.removesuffix("_ns")}"'
+
+
+def list_times(table: str) -> dict[str, bool]:
+    """Returns the columns with nanoseconds that are also there as times (true) and durations: `time` for `time_ns`."""
     names = {column.name for column in EVERY_TABLE[table]} - set(PARTITIONED_BY)
-    for name in sorted(names):
-        short = name.removesuffix("_ns")
-        if name.endswith(_MOMENTS):
-            yield f'make_timestamp_ns("{name}") AS "{short}"'
-        elif name in _DURATIONS and short not in names:
-            yield f'to_microseconds("{name}" // 1000) AS "{short}"'
+    return {
+        name: name.endswith(_MOMENTS)
+        for name in sorted(names)
+        if name.endswith(_MOMENTS) or (name in _DURATIONS and name.removesuffix("_ns") not in names)
+    }

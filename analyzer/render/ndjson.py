@@ -37,7 +37,7 @@ class NdjsonForm:
         """Yields the JSON objects of rows, each with its line break."""
         return map(self._json.format_line, reader.read_objects(self._keys, rows))
 
-    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
         """Returns the parts of the JSON objects: constants, index cells, and slots for texts of the body."""
         self._marking.nested.forget()
         parts: list[Any] = []
@@ -52,3 +52,28 @@ class NdjsonForm:
         if "info" in self._keys:
             found["info"] = escape_line_breaks(dissector.info(body, context))
         return {key: self._marking.dumps(found[key]).decode() for key in self._keys if key in BODY_KEYS}
+
+
+SURE_KEYS = frozenset(("number", "stream", "from_client", "length", "offset", "first_packet", "last_packet"))
+"""Keys of rows that are a number or a flag in every row."""
+
+
+class UniformForm(NdjsonForm):
+    """Rows as JSON objects whose keys have one type in all lines, for readers that infer types from the first lines.
+
+    What can be null, or has several types, is text: empty for null, JSON for a structure. Keys of SURE_KEYS stay.
+    """
+
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
+        """Yields the JSON objects of rows, each with its line break."""
+        for found in reader.read_objects(self._keys, rows):
+            row = {key: value if key in SURE_KEYS else self._make_text(value) for key, value in found.items()}
+            yield self._json.format_line(row)
+
+    def make_frame(self, reader: RowReader, rows: Ints) -> None:
+        """Returns None: rows are formatted one by one."""
+
+    def _make_text(self, value: Any) -> str:
+        if value is None:
+            return ""
+        return value if isinstance(value, str) else self._json.dumps(value).decode()

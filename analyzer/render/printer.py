@@ -19,7 +19,7 @@ from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import TimeClock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
 from analyzer.render.forms import RowForm, RowWriter
-from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.ndjson import NdjsonForm, UniformForm
 from analyzer.render.objects import JsonArray, Out
 from analyzer.render.shapes import JoinedCell, ListedCell
 from analyzer.render.table import TableForm
@@ -39,6 +39,7 @@ class RowPrinter:
     """Prints rows in one form, to `out`, by default stdout. Raises UserError for a key that does not exist.
 
     chosen, sets: keys, and sets of them, as after -e and --columns. config: asked for where it has a say.
+    uniform: for JSON, each key has one type in all rows; see UniformForm.
     `for_people`: in a table, of which no line has more than `width` cells, if that is given; mark: what ends what is
     cut.
     """
@@ -56,6 +57,7 @@ class RowPrinter:
         out: Out | None = None,
         width: int | None = None,
         mark: str = ELLIPSIS,
+        uniform: bool = False,
     ) -> None:
         keys = _choose_keys(_split_options(chosen), _split_options(sets), form, with_fields, config)
         self.for_people = form == "table" and (bool(sets) or not chosen)
@@ -73,7 +75,7 @@ class RowPrinter:
         self._form: RowForm
         self._unfit: AlignedForm | None = None
         if is_json:
-            self._form = NdjsonForm(keys.names, limits)
+            self._form = (UniformForm if uniform else NdjsonForm)(keys.names, limits)
         elif not self.for_people:
             self._form = DelimitedForm(keys.titles, keys.names, DELIMITERS.get(form, "\t"), limits)
         elif tuple(keys.names[: len(TABLE_KEYS)]) == TABLE_KEYS and set(keys.names) <= {*TABLE_KEYS, "fields"}:

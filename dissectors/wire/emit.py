@@ -24,14 +24,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, ScannedValue, SizedBytes, Varint
 from dissectors.wire.embedded import Holder, embed
-from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When
+from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Plan, Step, Struct, Switch, Tags, When
 from dissectors.wire.primitive import LENGTHS, FixedWidth, Length
 from dissectors.wire.source_writer import SourceWriter, compile_source
 from dissectors.wire.specs import LayoutSpec
@@ -120,6 +120,10 @@ class _DecoderWriter(SourceWriter):
             elif isinstance(step, When):
                 begun = self.write_parts(parts, begun, keep)
                 self.write_conditional(step, read, begun, wanted, keep)
+            elif isinstance(step, Switch):
+                begun = self.write_parts(parts, begun, keep)
+                decode = self.constant("f", partial(_decode_switch, step))
+                self.line(f"p = {decode}(d, p, {self.end}, budget, {begun if keep else '{}'})")
             else:
                 parts += self.member(step, wanted, keep, controlling, read)
         leaves = [step for step in steps if isinstance(step, Leaf) and keep and not wanted]
@@ -311,7 +315,7 @@ class _DecoderWriter(SourceWriter):
 
     def array(self, step: Array, wanted: Wanted, keep: bool) -> str:
         if step.count is None:
-            return self.until_end(step.element, wanted, keep)
+            return self.until_end(step, wanted, keep)
         count = self.number(step.count)
         self.line(f"if {count} > {_FREE} and not budget.take({count}): raise Unfit")
         result = self.variable("v")
@@ -325,21 +329,24 @@ class _DecoderWriter(SourceWriter):
         self.depth -= 1
         return result
 
-    def until_end(self, element: Leaf | Struct, wanted: Wanted, keep: bool) -> str:
-        """Reads elements up to the end of what they stand in; one that takes no bytes never comes to an end."""
+    def until_end(self, step: Array, wanted: Wanted, keep: bool) -> str:
+        """Reads elements up to the last, or the end of what they stand in; one must take bytes to come to it."""
         self.flush()
         result, begin = self.variable("v"), self.variable("b")
         self.line(f"{result} = []")
-        self.line(f"while p < {self.end}:")
+        self.line(f"while p < {self.end}:" if step.last is None else f"while not d[p + {step.last.mark}]:")
         self.depth += 1
         self.line(f"{begin} = p")
         self.line("if not budget.take(1): raise Unfit")
-        expression = self.step(element, wanted, keep)
+        expression = self.step(step.element, wanted, keep)
         self.flush()
         if keep:
             self.line(f"{result}.append({expression})")
         self.line(f"if p == {begin}: raise Unfit")
         self.depth -= 1
+        if step.last is not None:
+            self.step(step.last.struct, {}, False)
+            self.flush()
         return result
 
     def elements(self, element: Leaf | Struct, count: str, result: str, wanted: Wanted, keep: bool) -> str:
@@ -441,6 +448,14 @@ class _DecoderWriter(SourceWriter):
             self.line(f'if {unknown}: {values}["_unknownTaggedFields"] = {unknown}')
         self.depth -= 1
         return values
+
+
+def _decode_switch(step: Switch, d: bytes, p: int, end: int, budget: Budget, values: dict[str, Any]) -> int:
+    """Adds the members that the bytes tell to the values of the struct; returns the offset behind them."""
+    data = d if end == len(d) else d[:end]
+    members, p = values_decoder(step.choose(data, p, end, str))(data, p, budget)
+    values.update(members)
+    return p
 
 
 def _find_controlling_members(steps: Iterable[Step]) -> set[str]:

@@ -16,7 +16,7 @@ from dissectors.field import FieldSpec
 from dissectors.wire.dialect import Primitive, Rest, ScannedValue, SizedBytes, Varint
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.plan import Array, KeyedMembers, Leaf, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.plan import Array, KeyedMembers, Leaf, SecretBy, Step, Struct, Switch, Tags, When
 from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -30,6 +30,8 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
             _tags(reader, step)
         elif isinstance(step, KeyedMembers):
             _read_pairs(reader, step)
+        elif isinstance(step, Switch):
+            read_members(reader, step.choose(reader.data, reader.at, reader.end, reader.path).steps)
         elif not isinstance(step, When):
             _member(reader, step, reader.at)
         elif reader.at < reader.end if step.needs_remaining_bytes else step.holds(_value_of(reader, step.member)):
@@ -162,6 +164,11 @@ def _struct(reader: Reader, step: Struct, spec: FieldSpec, at: int) -> None:
         if present < 0:
             reader.leaf(spec, None, content, content - reader.at)
             return
+    if step.length is not None and step.apart is not None:
+        size, content = reader.number(step.length, at, spec.name)
+        if size < 0:
+            reader.leaf(spec, None, content, content - reader.at)
+            return
     tagged = at > reader.at
     reader.enter(spec)
     if tagged:
@@ -185,6 +192,9 @@ def _part(reader: Reader, step: Struct, length: Length) -> None:
     if isinstance(step.spec, Holder):
         reader.open[-1].value = reader.data[at : reader.end]
     try:
+        if step.apart is not None and size <= available:
+            reader.guard(lambda inside: _read_apart(inside, step.steps, step.apart or ""), stop)
+            return
         read_members(reader, step.steps)
     finally:
         reader.end = before
@@ -192,6 +202,11 @@ def _part(reader: Reader, step: Struct, length: Length) -> None:
         raise TruncatedField(reader.path(), at, size, available)
     if reader.at != stop:
         raise MalformedField(reader.path(), at, f"takes {reader.at - at} of the {size} bytes that it has")
+
+
+def _read_apart(reader: Reader, steps: tuple[Step, ...], behind: str) -> None:
+    read_members(reader, steps)
+    reader.rest(behind)
 
 
 def _read_pairs(reader: Reader, step: KeyedMembers) -> None:
@@ -246,11 +261,13 @@ def _array(reader: Reader, step: Array, at: int) -> None:
 
 
 def _until_end(reader: Reader, step: Array) -> None:
-    """Elements up to the end of what they stand in."""
-    inner = step.element
+    """Elements up to the last, or to the end of what they stand in."""
+    inner, last = step.element, step.last
     reader.enter(step.spec)
     for index in counting():
-        if reader.at >= reader.end:
+        if last is not None:
+            reader.need(last.struct.minimum, reader.at, f"[{index}]")
+        if reader.at >= reader.end if last is None else reader.data[reader.at + last.mark]:
             break
         before, spec = reader.at, element(index, inner.spec.type, inner.spec.label, inner.spec.secret)
         if isinstance(inner, Leaf):
@@ -260,6 +277,8 @@ def _until_end(reader: Reader, step: Array) -> None:
             _struct(reader, inner, spec, reader.at)
         if reader.at == before:
             raise MalformedField(reader.path(spec.name), before, "takes no bytes")
+    if last is not None:
+        _struct(reader, last.struct, last.struct.spec, reader.at)
     reader.leave()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Array, Group, Leaf, Plan, Step, Struct, inside
 from dissectors.wire.source_writer import SourceWriter, compile_source
 
 First: TypeAlias = Callable[[dict[str, Any]], int]
@@ -24,7 +24,7 @@ def first_nonzero(plan: Plan, enum: str) -> First:
 
 def _search(writer: SourceWriter, steps: tuple[Step, ...], enum: str, values: str, tagged: bool) -> None:
     for step in steps:
-        if isinstance(step, Tags | KeyedMembers | When):
+        if isinstance(step, Group):
             _search(writer, inside(step), enum, values, True)
             continue
         key = f'{values}.get("{step.spec.name}")' if tagged else f'{values}["{step.spec.name}"]'

@@ -91,12 +91,16 @@ class Struct:
     """Members in a row. `presence` stands in front of one that may be null, `length` in front of one that says how many
     bytes it takes, all of which its members must take. Where the spec is a Holder, its value is these bytes with what
     they hold (wire.embedded).
+
+    apart: of one with a length, behind what bytes are that its members leave. Then it may be null, and what breaks in
+    it breaks nothing behind it.
     """
 
     spec: FieldSpec
     steps: tuple[Step, ...]
     presence: Length | None = None
     length: Length | None = None
+    apart: str | None = None
 
     @property
     def minimum(self) -> int:
@@ -106,15 +110,24 @@ class Struct:
 
 
 @make_slotted(eq=False)
+class LastElement:
+    """What ends an array that has no count: a struct in which the byte at `mark` is not zero."""
+
+    struct: Struct
+    mark: int
+
+
+@make_slotted(eq=False)
 class Array:
-    """A count and that many elements; the names of its elements are their indexes. count None: elements up to the end
-    of the message, or of the part with a length that it stands in.
+    """A count and that many elements; the names of its elements are their indexes. count None: elements up to `last`,
+    or else to the end of the message, or of the part with a length that it stands in.
     """
 
     spec: FieldSpec
     count: Length | None
     nullable: bool
     element: Leaf | Struct
+    last: LastElement | None = None
 
     @property
     def minimum(self) -> int:
@@ -176,12 +189,30 @@ class KeyedMembers:
         return 0
 
 
-Step: TypeAlias = Leaf | Struct | Array | Tags | When | KeyedMembers
+@make_slotted(eq=False)
+class Switch:
+    """Members whose layout is told by their bytes, or by those before them.
+
+    choose: gets the data, where the members begin, where the part ends, and what makes a name a path. It returns one of
+    a few plans, or raises a DecodeError. Only values and trees are made of such members.
+    """
+
+    choose: Callable[[bytes, int, int, Callable[[str], str]], Plan]
+
+    @property
+    def minimum(self) -> int:
+        """The fewest bytes on the wire."""
+        return 0
+
+
+Step: TypeAlias = Leaf | Struct | Array | Tags | When | KeyedMembers | Switch
+Group: TypeAlias = Tags | When | KeyedMembers | Switch
+"""Steps without a name, whose members are those of the struct around them."""
 
 
 def inside(step: Step) -> tuple[Step, ...]:
-    """Returns the steps that are directly in a step; none for a leaf."""
-    if isinstance(step, Leaf):
+    """Returns the steps that are directly in a step; none for a leaf, and for members that their bytes tell."""
+    if isinstance(step, Leaf | Switch):
         return ()
     if isinstance(step, Array):
         return (step.element,)
@@ -205,6 +236,28 @@ def members_of(steps: Iterable[Step]) -> Iterator[Leaf | Struct | Array]:
             yield step
         else:
             yield from members_of(inside(step))
+
+
+def follow_path(
+    steps: Iterable[Step], path: tuple[str, ...]
+) -> Iterator[tuple[Leaf | Struct | Array, tuple[str, ...]]]:
+    """Yields the members of a layout that a path leads to, each with the names that go on behind it.
+
+    A path through bits ends at their leaf, and one that goes on behind a leaf, or an array of leaves, there.
+    """
+    name, *names = path
+    rest = tuple(names)
+    for step in steps:
+        if isinstance(step, Group):
+            yield from follow_path(inside(step), path)
+        elif isinstance(step, Leaf) and any(bits.spec.name == name for bits in step.bits):
+            yield step, rest
+        elif step.spec.name == name:
+            element = step.element if isinstance(step, Array) else step
+            if rest and not isinstance(element, Leaf):
+                yield from follow_path(element.steps, rest)
+            else:
+                yield step, rest
 
 
 @make_slotted(eq=False)

@@ -19,7 +19,7 @@ from dissectors.api import Pick
 from dissectors.message import Path
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, Decode, projection
-from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Leaf, Plan, Step, Struct, When, follow_path, inside
 
 LONGEST = 256 * 1024
 """Bytes of a message that cannot make more nodes than a tree may have: four for each, where two are known."""
@@ -73,26 +73,11 @@ def _narrow_plan(plan: Plan, paths: Iterable[Path]) -> tuple[Plan, frozenset[Pat
     last, wanted = 0, set()
     for path in paths:
         for number, step in enumerate(plan.steps, 1):
-            found = _count_names_within(step, path)
+            found = max((len(path) - len(rest) for _, rest in follow_path((step,), path)), default=0)
             if found:
                 last = max(last, number)
                 wanted.add(path[:found])
     return Plan(plan.name, plan.version, plan.steps[:last]), frozenset(wanted)
-
-
-def _count_names_within(step: Step, path: Path) -> int:
-    """How many names of a path lead to a value in a step; 0 if it is none of its."""
-    if isinstance(step, Tags | KeyedMembers | When):
-        return max((_count_names_within(each, path) for each in inside(step)), default=0)
-    if path and isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
-        return 1
-    if not path or step.spec.name != path[0]:
-        return 0
-    inner = step.element if isinstance(step, Array) else step
-    if isinstance(inner, Leaf) or len(path) == 1:
-        return 1
-    found = max((_count_names_within(each, path[1:]) for each in inner.steps), default=0)
-    return found and found + 1
 
 
 def _repeats(step: Step) -> bool:

@@ -18,7 +18,7 @@ from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import EmbeddedValue, Holder
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
-from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, SecretBy, Step, Struct, Switch, Tags, When
 from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import uvarint
@@ -135,8 +135,8 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
-        elif isinstance(step, KeyedMembers):
-            raise NotTemplatable  # keys in any order: hardly two messages are alike
+        elif isinstance(step, KeyedMembers | Switch):
+            raise NotTemplatable  # keys in any order, members that bytes tell: hardly two messages are alike
         elif isinstance(step, When):
             more = (
                 step.needs_remaining_bytes

@@ -19,7 +19,7 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.zookeeper import expert_info, four_letter_commands
-from dissectors.zookeeper.forms import RecordForm, find_form
+from dissectors.zookeeper.forms import find_steps
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
 from dissectors.zookeeper.jute import INT, LONG
@@ -159,7 +159,7 @@ def _request(reader: Reader, code: int | None) -> None:
     if known is None:
         _payload(reader)
     elif known.request is not None:
-        _body(reader, find_form(known.request))
+        _body(reader, known.request)
 
 
 def _reply(reader: Reader, code: int | None, secret: bool) -> None:
@@ -179,12 +179,12 @@ def _reply(reader: Reader, code: int | None, secret: bool) -> None:
     assert code is not None
     record = response_record(code, error, reader.at < reader.end)
     if record is not None:
-        _body(reader, find_form(record))
+        _body(reader, record)
 
 
-def _body(reader: Reader, form: RecordForm) -> None:
+def _body(reader: Reader, record: str) -> None:
     reader.enter(_BODY)
-    form.unfold(reader)
+    read_members(reader, find_steps(record))
     reader.leave()
 
 

@@ -48,9 +48,12 @@ def mutated(data: bytes, random: Random, first: int, last: int) -> bytes:
 
 
 def looks(
-    fast_path: FastPath, messages: Sequence[Message], available: Sequence[int] | None = None
+    fast_path: FastPath, messages: Sequence[Message], available: Sequence[int] | None = None, *, unsigned: bool = False
 ) -> list[HeaderView | None]:
-    """What headers() says of each message, None where it is unsure. Another message's bytes follow each one."""
+    """What headers() says of each message, None where it is unsure. Another message's bytes follow each one.
+
+    unsigned: numbers of 64 bits are.
+    """
     data = b"".join(message for message, _ in messages) + b"\xff" * (fast_path.WIDTH + 8192)
     sizes = np.array([len(message) for message, _ in messages], np.int64)
     at = np.cumsum(sizes) - sizes
@@ -68,7 +71,9 @@ def looks(
 
     def value(column: Column, row: int) -> int | None:
         number = int(column[row])
-        return None if number == (NULL64 if column.dtype == np.int64 else NULL) else number
+        if number == (NULL64 if column.dtype == np.int64 else NULL):
+            return None
+        return number % (1 << 64) if unsigned else number
 
     def look(row: int) -> HeaderView:
         role = Role(int(found.role[row]))
@@ -84,7 +89,7 @@ def looks(
         )
         key = value(found.correlation if found.key is None else found.key, row)
         kind = name(found.scope if found.kind is None else found.kind, row)
-        takes_part = role in (Role.REQUEST, Role.RESPONSE)
+        takes_part = unsigned or role in (Role.REQUEST, Role.RESPONSE)
         return HeaderView(header, key if takes_part else None, kind, bool(found.stepped[row]))
 
     return [None if found.unsure[row] else look(row) for row in range(len(messages))]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,64 @@ def test_bodies_and_fields_are_columns(kafka: wa.Capture) -> None:
     for row, message in zip(table.to_pylist(), kafka.messages(head=40), strict=True):
         wanted = message.to_dict()
         assert (row["error"], row["findings"], row["info"]) == (wanted["error"], wanted["findings"], wanted["info"])
+        bodies = {name: body for name, body in row["fields"].items() if body is not None}
+        assert _differ(bodies, {_name_body(message): wanted["fields"]}) is None
         assert row["kafka.topic"] == list(message.read_field("kafka.topic"))
         assert row["kafka.Fetch.maxWaitMs"] == next(iter(message.read_field("kafka.Fetch.maxWaitMs")), None)
+
+
+def _name_body(message: wa.Message) -> str:
+    role = "response" if message.role == "response" else "request"
+    return f"{message.protocol}.{message.operation}.{role}"
+
+
+def _differ(body: Any, wanted: Any) -> str | None:
+    """Where a typed body says another thing than JSON; what a body lacks is null in a column."""
+    if isinstance(wanted, dict) and "redacted" in wanted:
+        return None if body is None else "a secret"
+    if isinstance(body, str | bytes) and not isinstance(wanted, str) and "hex" not in (wanted or {}):
+        return None if json.loads(body) == wanted else f"{body!r} {wanted!r}"
+    if isinstance(body, dict):
+        if set(wanted or {}) - set(body):
+            return f"{sorted(set(wanted) - set(body))} of {sorted(body)}"
+        inside = ((name, _differ(each, (wanted or {}).get(name))) for name, each in body.items())
+        return next((f"{name}.{found}" for name, found in inside if found), None)
+    if isinstance(body, list):
+        if len(body) != len(wanted):
+            return f"{len(body)} items"
+        return next(filter(None, map(_differ, body, wanted)), None)
+    if isinstance(body, bytes):
+        return None if body.hex().startswith(wanted["hex"]) and len(body) == wanted["length"] else "bytes"
+    if isinstance(body, datetime):
+        return None if round(body.timestamp() * 1000) == wanted else "time"
+    return None if body == wanted else f"{body!r} {wanted!r}"
+
+
+@pytest.mark.parametrize("protocol", ["kafka", "zookeeper", "pulsar", "rocketmq"])
+def test_typed_bodies_say_what_json_says(mixed: wa.Capture, protocol: str) -> None:
+    """Each body stands in the member of its operation."""
+    wanted = f"protocol == {protocol}"
+    bodies = mixed.to_arrow(wanted, columns="fields", head=90)["fields"].to_pylist()
+    for row, message in zip(bodies, mixed.messages(wanted, head=90), strict=True):
+        ((name, body),) = ((name, body) for name, body in row.items() if body is not None)
+        assert name.startswith(f"{protocol}.{message.operation}") or name == "other"
+        assert _differ(body, message.to_dict()["fields"]) is None
+
+
+def test_structures_have_the_types_of_their_layout(kafka: wa.Capture, tmp_path: Path) -> None:
+    name = "kafka.Fetch.request.topics"
+    table = kafka.to_arrow("kafka.Fetch.request.topics.partitions.fetchOffset > 0", columns=[name, "fields"], head=3)
+    topic = table.schema.field(name).type.value_type
+    partition = topic.field("partitions").type.value_type
+    assert (topic.field("topic").type, partition.field("fetchOffset").type) == (pa.string(), pa.int64())
+    assert kafka.to_arrow("number > 9999", columns=[name]).schema.field(name) == table.schema.field(name)
+    assert table["fields"][0].as_py()["kafka.Fetch.request"]["topics"] == table[name][0].as_py()
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    path = tmp_path / "messages.parquet"
+    kafka.to_parquet(path, "kafka.Fetch", columns=[name, "fields"])
+    asked = f"""select max(fields['kafka.Fetch.request'].maxWaitMs), max(len("{name}")) from '{path}'"""
+    bodies = polars.read_parquet(path)["fields"].struct.field("kafka.Fetch.request")
+    assert duckdb.sql(asked).fetchall()[0][0] == bodies.struct.field("maxWaitMs").max() == 500
 
 
 def test_types_depend_on_columns_alone(kafka: wa.Capture, mixed: wa.Capture) -> None:
@@ -97,7 +155,9 @@ def test_secrets_are_null() -> None:
         table = capture.to_arrow(name, columns=[name, "fields"])
         assert table.num_rows
         assert table[name].null_count == table.num_rows
-        assert all('"redacted":true' in each for each in table["fields"].to_pylist())
+        bodies = [body for row in table["fields"].to_pylist() for body in row.values() if body is not None]
+        assert len(bodies) == table.num_rows
+        assert all(body["authBytes"] is None for body in bodies)
 
 
 def test_pandas_takes_it(kafka: wa.Capture) -> None:

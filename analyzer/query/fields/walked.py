@@ -8,7 +8,7 @@ has anything unusual on the way is left to the decoder; tests/analyzer/query/fie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,8 +21,7 @@ from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.fast_path import HeaderLayout, load_fast_path
-from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import KeyedMembers, Leaf, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Leaf, follow_path
 from dissectors.wire.primitive import FixedWidth
 
 
@@ -45,27 +44,13 @@ def plan_walk(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable
     for mine in paths:
         leaves: list[Leaf] = []
         for path in mine:
-            at_end = list(_find_steps(layout.steps, path))
-            if not all(isinstance(leaf, Leaf) and is_plain(leaf) for leaf in at_end):
-                return None
-            leaves += [leaf for leaf in at_end if isinstance(leaf, Leaf)]
+            for step, rest in follow_path(layout.steps, path):
+                is_bits = step.spec.name != path[-1]
+                if rest or is_bits or not isinstance(step, Leaf) or not is_plain(step):
+                    return None
+                leaves.append(step)
         found.append(leaves)
     return Walkable(layout, found)
-
-
-def _find_steps(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
-    """What stands at a path in a layout: leaves, None for anything else, nothing where there is no such field."""
-    for step in steps:
-        if isinstance(step, Tags | When | KeyedMembers):
-            yield from _find_steps(inside(step), path)
-        elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
-            yield None
-        elif step.spec.name == path[0]:
-            inner = step.element if isinstance(step, Many) else step
-            if len(path) > 1:
-                yield from _find_steps(inner.steps, path[1:]) if isinstance(inner, Struct) else iter((None,))
-            else:
-                yield step if isinstance(step, Leaf) else None
 
 
 def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[FieldValues]]:

@@ -11,6 +11,7 @@ from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, read_error, subsc
 from dissectors.kafka.reports.group_state import (
     COMPLETE,
     EMPTY,
+    LEFT,
     UNCHANGED,
     GroupMember,
     GroupState,
@@ -52,7 +53,7 @@ def _make_call(report: RebalanceReport, event: MessageEvent) -> _Call | None:
     report.await_answer(event, call)
     known = state.members.get(member)
     if known is not None:
-        known.last_seen = max(known.last_seen, event.time)
+        report.hear(known, event)
     return call
 
 
@@ -67,14 +68,16 @@ def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
     state, row = call.group, call.group.row
     if not call.member and call.instance is None and (event.context.version or 0) >= _REQUIRES_ID:
         return
+    known = state.members.get(call.member)
+    name = known.name if known else state.make_name(call.member, event.client_name, call.instance)
+    if known is None:
+        state.explain_return(event, name)
     if row is None or row.is_over or row.answered is not None:
         row = report.begin(state, event, _explain_join(state, call, event))
     else:
         row.hear(event)
         if row.cause is None:
             row.cause = _explain_join(state, call, event)
-    known = state.members.get(call.member)
-    name = known.name if known else state.make_name(call.member, event.client_name, call.instance)
     if call.member:
         row.names[call.member] = name
     row.late = f"{name}, after {lasting(event.time - row.first)}" if event.time > row.first else row.late
@@ -130,7 +133,10 @@ def answer_join(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
     if replaced is not None:
         state.members.pop(replaced.id)
     member = state.find_member(id, event, call.instance)
+    report.hear(member, event)
     member.timeout = number(call.values, "sessionTimeoutMs") * MS or None
+    member.waits = number(call.values, "rebalanceTimeoutMs") * MS or None
+    member.since = event.time
     member.topics = list_subscribed_topics(call.values.get("protocols")) or member.topics
     row.names[id] = member.name
     if is_new and replaced is None:
@@ -168,7 +174,7 @@ def _settle_members(
         if member.instance is not None and member.instance in instances:
             state.members.pop(member.id)
         else:
-            state.add_left(member, f"did not join again, silent for {lasting(event.time - member.last_seen)}")
+            state.add_left(member, f"did not join again, {member.describe_silence(event.time)}")
     for id, each in members.items():
         instance = text(each, "groupInstanceId")
         known = state.members.get(id)
@@ -279,7 +285,9 @@ def leave(report: RebalanceReport, event: MessageEvent) -> None:
             row = report.begin(state, event, cause)
         row.note("leave", event)
         if known is not None:
-            state.add_left(known, reason or "left")
+            if known.stream == event.stream:
+                report.hear(known, event)
+            state.add_left(known, reason or LEFT)
         else:
             add_name(row.left, called)
         if not len(state.members):
@@ -290,7 +298,7 @@ def leave(report: RebalanceReport, event: MessageEvent) -> None:
 SUBSCRIPTIONS = (
     subscribe_to(
         *("JoinGroup", REQUESTS, ask_to_join, "groupId", "memberId", "groupInstanceId", "protocolType", "protocols"),
-        *("reason", "sessionTimeoutMs"),
+        *("reason", "sessionTimeoutMs", "rebalanceTimeoutMs"),
     )
     | subscribe_to(
         *("JoinGroup", ANSWERS, for_request(answer_join), "errorCode", "generationId", "protocolType", "protocolName"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent
 from dissectors.kafka.reports.assignments import (
     Partition,
     compare_assignments,
@@ -20,6 +20,7 @@ from dissectors.kafka.reports.fields import format_counts
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import measure_elapsed
+from dissectors.wire.times import lasting
 
 MOST_MEMBERS = 10_000
 """Members of a group that are remembered."""
@@ -29,6 +30,9 @@ COMPLETE, UNFINISHED, EMPTY, UNCHANGED = "complete", "unfinished", "empty", "unc
 _UUID = re.compile("-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """What a coordinator puts behind a client id to make a member id."""
 
+LEFT, POLL_TIMEOUT = "left", "it did not poll within max.poll.interval.ms"
+"""How a member left that gave no reason, and what explains it if it comes back."""
+
 EXPECTED = frozenset({"MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"})
 """Errors that are a step of every rebalance."""
 
@@ -37,7 +41,8 @@ EXPECTED = frozenset({"MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"})
 class GroupMember:
     """A member: its id and name, when it was last heard (ns since 1970), and its session timeout (ns).
 
-    topics: what it subscribes to.
+    topics: what it subscribes to. waits: its rebalance timeout, that is max.poll.interval.ms, in ns. stream: the
+    connection on which it was last heard; ended: when it closed that, ns since 1970. since: when it got its assignment.
     """
 
     id: str
@@ -46,6 +51,21 @@ class GroupMember:
     instance: str | None = None
     timeout: int | None = None
     topics: frozenset[str] = frozenset()
+    waits: int | None = None
+    stream: int = -1
+    ended: int | None = None
+    since: int | None = None
+
+    def hear(self, event: MessageEvent) -> None:
+        """Notes a message of the member."""
+        self.last_seen, self.stream, self.ended = max(self.last_seen, event.time), event.stream, None
+
+    def describe_silence(self, time: int) -> str:
+        """Describes for people how long the member has said nothing, and whether its connection has ended."""
+        silence = f"silent for {lasting(time - self.last_seen)}"
+        if self.ended is None:
+            return silence
+        return f"{silence}; it closed its connection {lasting(time - self.ended)} before"
 
 
 @make_slotted(frozen=False, eq=False)
@@ -126,7 +146,7 @@ class RebalanceRow(OpenRow):
 class GroupState:
     """A group. row: its current rebalance; cause: what will have begun the next one.
 
-    owners: the last owner of each partition. reached: members that have reported the current epoch (KIP-848).
+    owners: the last owner of each partition. leaver: the member that left last without a reason.
     """
 
     name: str
@@ -137,6 +157,7 @@ class GroupState:
     members: BoundedTable[str, GroupMember] = field(default_factory=lambda: BoundedTable(MOST_MEMBERS))
     assignment: dict[str, frozenset[Partition]] = field(default_factory=dict)
     owners: dict[Partition, str] = field(default_factory=dict)
+    leaver: GroupMember | None = None
 
     def find_member(self, id: str, event: MessageEvent, instance: str | None = None) -> GroupMember:
         """Returns the member with an id, made if needed, and notes when it was last active."""
@@ -145,6 +166,7 @@ class GroupState:
             found = self.members[id] = GroupMember(id, self.make_name(id, event.client_name, instance), event.time)
         found.last_seen = max(found.last_seen, event.time)
         found.instance = instance or found.instance
+        found.stream = event.stream
         return found
 
     def make_name(self, id: str, client: str | None, instance: str | None) -> str:
@@ -178,8 +200,25 @@ class GroupState:
     def add_left(self, member: GroupMember, how: str) -> None:
         """Removes a member, and names it in the current rebalance."""
         self.members.pop(member.id)
+        self.leaver = member if how == LEFT else None
         if self.row is not None:
             add_name(self.row.left, f"{member.name} ({how})")
+
+    def explain_return(self, event: MessageEvent, name: str) -> None:
+        """Says of a member that left what only its return on the same connection tells: it had not polled in time.
+
+        A client leaves its group where the application does not poll for max.poll.interval.ms, which is the member's
+        rebalance timeout, and joins again as soon as it polls. Some clients do not say why they leave.
+        """
+        member, self.leaver = self.leaver, None
+        if member is None or self.row is None or (member.stream, member.name) != (event.stream, name):
+            return
+        if member.waits is None or member.since is None or member.last_seen - member.since < member.waits * 9 // 10:
+            return
+        left = f"{member.name} ({LEFT})"
+        after = lasting(event.time - member.last_seen)
+        because = f"left and came back after {after}: probably {POLL_TIMEOUT}, which is {lasting(member.waits)}"
+        self.row.left = {f"{member.name} ({because})" if each == left else each: None for each in self.row.left}
 
 
 class RebalanceReport(Report[RebalanceRow]):
@@ -187,6 +226,19 @@ class RebalanceReport(Report[RebalanceRow]):
 
     def _begin(self) -> None:
         self.groups: BoundedTable[str, GroupState] = BoundedTable(evict=self.close_group)
+        self.speakers: BoundedTable[int, GroupMember] = BoundedTable()
+        """By connection the member that was heard on it last."""
+
+    def hear(self, member: GroupMember, event: MessageEvent) -> None:
+        """Notes a message of a member."""
+        member.hear(event)
+        self.speakers[event.stream] = member
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Notes that a member has closed its connection."""
+        member = self.speakers.pop(end.stream)
+        if member is not None and member.stream == end.stream and end.by_client:
+            member.ended = end.time
 
     def find_group(self, name: str, kind: str | None) -> GroupState:
         """Returns a group by its name, made if needed."""

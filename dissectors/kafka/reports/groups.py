@@ -24,7 +24,7 @@ from dissectors.correlator import SECOND
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.reports import classic_groups, heartbeat_groups
 from dissectors.kafka.reports.fields import KAFKA
-from dissectors.kafka.reports.group_state import RebalanceReport, RebalanceRow
+from dissectors.kafka.reports.group_state import EMPTY, POLL_TIMEOUT, RebalanceReport, RebalanceRow
 from dissectors.message import Role
 from dissectors.report import ReportRow
 from dissectors.wire.amounts import count_text
@@ -36,8 +36,20 @@ SLOW = 10 * SECOND
 STORM, STORM_TIME = 6, 60 * SECOND
 """So many rebalances of a group within this time are too many."""
 
-_EXPELLED = ("silent for", "(expelled)", "poll timeout", "UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH")
-"""What the report says of members that did not leave on purpose (GroupState.add_left)."""
+_PROCESS = "Look in the log of the member: its process was killed, or lost its host."
+_POLLS = "Speed up the processing, lower max.poll.records, or raise max.poll.interval.ms."
+_PAUSES = "Look for pauses of the member (garbage collection, swapping) and at the network; raise session.timeout.ms."
+
+_EXPELLED = {
+    "closed its connection": _PROCESS,
+    "silent for": _PAUSES,
+    "(expelled)": _PAUSES,
+    "poll timeout": _POLLS,
+    POLL_TIMEOUT: _POLLS,
+    "UNKNOWN_MEMBER_ID": _PAUSES,
+    "FENCED_MEMBER_EPOCH": _PAUSES,
+}
+"""What the report says of members that did not leave on purpose (GroupState.add_left), and what to do then."""
 
 
 class GroupReport(RebalanceReport):
@@ -65,14 +77,17 @@ class GroupReport(RebalanceReport):
             cells = cls.cells(row)
             subject, stood_still = f"group {cells['group']}", cells["stood_still_ns"]
             for who in cells["left"]:
-                if any(word in who for word in _EXPELLED):
+                advice = next((each for word, each in _EXPELLED.items() if word in who), None)
+                if advice is not None:
                     took = f"; the group stood still for {lasting(stood_still)}" if stood_still else ""
                     text = f"group {cells['group']} lost {who}{took}"
-                    yield row, Finding(Severity.WARNING, "member-expelled", text, subject=subject)
+                    yield row, Finding(Severity.WARNING, "member-expelled", text, subject=subject, advice=advice)
             if stood_still is not None and stood_still >= SLOW:
                 late = f", for it waited for {cells['late']}" if cells["late"] else ""
                 text = f"group {cells['group']} stood still for {lasting(stood_still)} while it rebalanced{late}"
                 yield row, Finding(Severity.WARNING, "slow-rebalance", text, subject=subject)
+            if cells["state"] == EMPTY:
+                continue
             times = recent.setdefault(cells["group"], deque(maxlen=STORM))
             times.append(row.first)
             if len(times) == STORM and times[-1] - times[0] <= STORM_TIME:
@@ -92,7 +107,7 @@ class GroupReport(RebalanceReport):
         took = f" within {lasting(cells['stood_still_ns'])}" if cells["stood_still_ns"] else ""
         why = f" because {cells['cause']}" if cells["cause"] else ""
         members = "" if cells["members"] is None else f"; it has {count_text(cells['members'], 'member')}"
-        did = "lost its last member" if cells["state"] == "empty" else f"rebalanced{took}{why}{members}"
+        did = "lost its last member" if cells["state"] == EMPTY else f"rebalanced{took}{why}{members}"
         text = f"group {cells['group']} {did}"
         yield entry.first, entry.rows[0][1] if entry.rows else None, text
 

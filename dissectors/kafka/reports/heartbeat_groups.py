@@ -8,12 +8,20 @@ from typing import Any, NamedTuple
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.kafka.reports.assignments import read_heartbeat_assignment
 from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, list_texts, read_error, subscribe_to
-from dissectors.kafka.reports.group_state import COMPLETE, EMPTY, GroupState, RebalanceReport
+from dissectors.kafka.reports.group_state import COMPLETE, EMPTY, LEFT, GroupState, RebalanceReport
 from dissectors.report import add_name
 from dissectors.values import number, text
 
 JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2
 """Epochs that ask for something (ConsumerGroupHeartbeatRequest)."""
+
+MS = 1_000_000
+
+MISSED = 3
+"""So many heartbeats are missed before a silence explains that a group goes on without a member.
+
+The members do not hear the session timeout, which is a setting of the coordinator.
+"""
 
 _KINDS = {
     "ConsumerGroupHeartbeat": "consumer (KIP-848)",
@@ -44,11 +52,12 @@ def beat(report: RebalanceReport, event: MessageEvent) -> None:
     report.await_answer(event, _Beat(state, id, instance, epoch, event.time, event.values))
     known = state.members.get(id)
     if known is not None:
-        known.last_seen = max(known.last_seen, event.time)
+        report.hear(known, event)
     if epoch in (LEAVE, LEAVE_FOR_A_WHILE):
         _leave(report, state, id, epoch, event)
     elif epoch == JOIN and known is None:
         called = state.make_name(id, event.client_name, instance)
+        state.explain_return(event, called)
         state.cause = f"{called} joined"
     else:
         topics = frozenset(list_texts(event.values.get("subscribedTopicNames")))
@@ -59,7 +68,7 @@ def beat(report: RebalanceReport, event: MessageEvent) -> None:
 def _leave(report: RebalanceReport, state: GroupState, id: str, epoch: int, event: MessageEvent) -> None:
     known = state.members.get(id)
     called = known.name if known is not None else event.client_name or id
-    how = "left" if epoch == LEAVE else "left for a while"
+    how = LEFT if epoch == LEAVE else "left for a while"
     state.cause = f"{called} {how}"
     if epoch == LEAVE_FOR_A_WHILE:
         return
@@ -93,10 +102,20 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
     is_new = state.members.get(id) is None
     member = state.find_member(id, event, call.instance)
     member.topics = frozenset(list_texts(call.values.get("subscribedTopicNames"))) or member.topics
+    report.hear(member, event)
+    member.waits = max(number(call.values, "rebalanceTimeoutMs", -1) * MS, 0) or member.waits
+    member.timeout = number(values, "heartbeatIntervalMs") * MS * MISSED or member.timeout
+    if is_new:
+        member.since = event.time
     row = state.row
     if row is None or (row.is_over if row.generation is None else epoch > row.generation):
+        silent = [] if state.cause or is_new else state.list_silent(event.time)
         row = report.begin(state, event, f"{member.name} joined" if is_new else None)
         row.first = call.time
+        for each in silent:
+            how = each.describe_silence(event.time)
+            row.cause = row.cause or f"{each.name} was {how}"
+            state.add_left(each, how)
         row.owned = {each: owned for each, owned in state.assignment.items() if each in state.members}
         row.expected = {each.id: False for each in state.members.values()}
     if row.generation is None:
@@ -124,7 +143,8 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
 SUBSCRIPTIONS = subscribe_to(
     *(" ".join(_KINDS), REQUESTS, beat, "groupId", "memberId", "memberEpoch", "instanceId", "subscribedTopicNames"),
     "serverAssignor",
+    "rebalanceTimeoutMs",
 ) | subscribe_to(
     *(" ".join(_KINDS), ANSWERS, for_request(answer_beat), "errorCode", "memberId", "memberEpoch", "assignment"),
-    *("activeTasks", "standbyTasks", "warmupTasks"),
+    *("heartbeatIntervalMs", "activeTasks", "standbyTasks", "warmupTasks"),
 )

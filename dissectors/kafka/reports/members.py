@@ -22,6 +22,7 @@ from dissectors.kafka.reports.assignments import (
 from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, format_counts, read_error, subscribe_to
 from dissectors.kafka.reports.group_state import EXPECTED
+from dissectors.kafka.reports.heartbeat_groups import MISSED
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, column
 from dissectors.slotted import field, make_slotted
@@ -29,16 +30,23 @@ from dissectors.values import host_of, number, structs, text
 from dissectors.wire.times import lasting
 
 OPEN, LEFT, EXPELLED, FENCED, REPLACED, AWAY = "open", "left", "expelled", "fenced", "replaced", "away"
+SILENT = "silent"
 
 _ENDED_BY = {"UNKNOWN_MEMBER_ID": EXPELLED, "FENCED_INSTANCE_ID": FENCED, "FENCED_MEMBER_EPOCH": FENCED}
 _POLL_TIMEOUT = "poll timeout"
 _BEATS = "ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
 _MS = 1_000_000
 
+_Pending = tuple[str, str | None, str | None, Mapping[str, Any]]
+"""A request until its answer comes: group, member id, instance id, and its values."""
+
 
 @make_slotted(frozen=False, eq=False)
 class MemberRow(OpenRow):
-    """One member. last_seen: when it was last heard, ns since 1970; owned: its partitions; failures: errors by name."""
+    """One member. last_seen: when it was last heard, ns since 1970; owned: its partitions; failures: errors by name.
+
+    beat_ns: how often it has to send a heartbeat (KIP-848).
+    """
 
     group: str = column("text", "the group", "")
     member: str = column("text", "the member id that the coordinator, or from KIP-848 on the client, has made", "")
@@ -48,8 +56,9 @@ class MemberRow(OpenRow):
     software: str | None = column("text", "its client library and version, where its connection tells")
     state: str = column(
         "text",
-        "left, expelled (the coordinator does not know it any more), fenced (another has its instance id), replaced "
-        "(it came back under a new id), away (static, for a while), open (a member to the end)",
+        "left, expelled (the group goes on without it), fenced (another has its instance id), replaced (it came back "
+        "under a new id), away (static, for a while), silent (not heard to the end, for longer than its timeout), open "
+        "(a member to the end)",
         OPEN,
     )
     reason: str | None = column("text", "why it left, in its own words")
@@ -72,6 +81,7 @@ class MemberRow(OpenRow):
         of=lambda row: format_counts(row.failures),
     )
     last_seen: int | None = None
+    beat_ns: int | None = None
     owned: frozenset[Partition] | None = None
     failures: Counter[str] = field(default_factory=Counter)
 
@@ -102,6 +112,7 @@ class MemberReport(Report[MemberRow]):
 
     def _begin(self) -> None:
         self.software = ClientSoftware()
+        self.latest = 0
 
     def find_member(self, event: MessageEvent, group: str, id: str, instance: str | None) -> MemberRow:
         """Returns the row of a member, with the facts about its connection."""
@@ -115,6 +126,7 @@ class MemberReport(Report[MemberRow]):
     def receive_request(self, event: MessageEvent) -> None:
         """Notes a JoinGroup, SyncGroup, Heartbeat, OffsetCommit or ConsumerGroupHeartbeat of a member."""
         values = event.values
+        self.latest = max(self.latest, event.time)
         group, id = text(values, "groupId"), text(values, "memberId")
         if group is None:
             return
@@ -131,7 +143,7 @@ class MemberReport(Report[MemberRow]):
         if epoch < 0:
             row.end(LEFT if epoch == -1 else AWAY, event)
 
-    def answer_join(self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+    def answer_join(self, pending: _Pending, event: MessageEvent) -> None:
         """Handles an answer that accepts or refuses a member."""
         group, id, instance, request = pending
         error = read_error(event.values)
@@ -152,8 +164,12 @@ class MemberReport(Report[MemberRow]):
         waits = number(request, "rebalanceTimeoutMs", -1)
         row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
         row.note("joined", event)
+        members = {text(each, "memberId") for each in structs(event.values.get("members"))}
+        for other in self.rows.values() if members else ():
+            if (other.group, other.ended) == (group, None) and other.member not in members:
+                other.end(EXPELLED, event)
 
-    def answer_sync(self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+    def answer_sync(self, pending: _Pending, event: MessageEvent) -> None:
         """Handles an answer that gives a member its partitions."""
         group, id, _, _ = pending
         error = read_error(event.values)
@@ -164,9 +180,7 @@ class MemberReport(Report[MemberRow]):
             row.owned = read_assignment(event.values.get("assignment"))
             row.note("assigned", event)
 
-    def answer_heartbeat(
-        self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
-    ) -> None:
+    def answer_heartbeat(self, pending: _Pending, event: MessageEvent) -> None:
         """Handles the answer to a heartbeat; in the protocol of KIP-848 it may accept the member."""
         group, id, instance, request = pending
         error = read_error(event.values)
@@ -186,14 +200,13 @@ class MemberReport(Report[MemberRow]):
             row.note("joined", event)
         waits = number(request, "rebalanceTimeoutMs", -1)
         row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
+        row.beat_ns = number(event.values, "heartbeatIntervalMs") * _MS or row.beat_ns
         assignment = read_heartbeat_assignment(event)
         if assignment is not None:
             row.owned = assignment
             row.note("assigned", event)
 
-    def answer_commit(
-        self, pending: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
-    ) -> None:
+    def answer_commit(self, pending: _Pending, event: MessageEvent) -> None:
         """Notes that offsets were committed, or that some were refused."""
         group, id, _, _ = pending
         topics = structs(event.values.get("topics"))
@@ -233,16 +246,24 @@ class MemberReport(Report[MemberRow]):
             *(_BEATS, REQUESTS, receive_request, "groupId", "memberId", "memberEpoch", "instanceId"),
             "rebalanceTimeoutMs",
         )
-        | subscribe_to("JoinGroup", ANSWERS, for_request(answer_join), "errorCode", "memberId")
+        | subscribe_to("JoinGroup", ANSWERS, for_request(answer_join), "errorCode", "memberId", "members")
         | subscribe_to("SyncGroup", ANSWERS, for_request(answer_sync), "errorCode", "assignment")
         | subscribe_to("Heartbeat", ANSWERS, for_request(answer_heartbeat), "errorCode")
         | subscribe_to(
             *(_BEATS, ANSWERS, for_request(answer_heartbeat), "errorCode", "memberId", "memberEpoch", "assignment"),
-            *("activeTasks", "standbyTasks", "warmupTasks"),
+            *("heartbeatIntervalMs", "activeTasks", "standbyTasks", "warmupTasks"),
         )
         | subscribe_to("OffsetCommit", ANSWERS, for_request(answer_commit), ("topics", "partitions", "errorCode"))
         | subscribe_to("LeaveGroup", REQUESTS, leave, "groupId", "memberId", "members")
     )
+
+    def finish(self) -> None:
+        """Closes the rows; members that were not heard for too long are no longer open."""
+        for row in self.rows.values():
+            limit = row.timeout_ns or (row.beat_ns or 0) * MISSED
+            if limit and row.ended is None and self.latest - (row.last_seen or self.latest) > limit:
+                row.state = SILENT
+        super().finish()
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:

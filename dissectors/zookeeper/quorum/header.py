@@ -55,14 +55,14 @@ def role_of(code: int, from_client: bool) -> Role:
 class Packet:
     """A packet type. `data` are the parts of its data in order, `answer` those of the packet that answers it.
 
-    named: whether the record that the data is goes by its name.
+    record: the name of the record that the data is, for data that goes by one.
     """
 
     code: int
     name: str
     data: tuple[str, ...]
     answer: tuple[str, ...]
-    named: bool
+    record: str | None
     versions: None = None
 
     def parts(self, response: bool) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def packets() -> Mapping[int, Packet]:
             row["name"],
             tuple(row.get("data", ())),
             tuple(row.get("answer", row.get("data", ()))),
-            row.get("as", False),
+            row["data"][0] if row.get("as", False) else None,
         )
         for row in table("packets")["packets"]
     }

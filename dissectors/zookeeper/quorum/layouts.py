@@ -2,7 +2,8 @@
 
 Theory. Nearly all that servers say is a transaction, somebody's request for one, or a zxid. The type of the packet, the
 side that sends it and the opcode in its data tell the records. A transaction is laid out as the first record of its
-type says; where only a later one fits, body.py reads it, as it reads multis and fields with content of their own.
+type says; where only a later one fits, the layout in body.py does, as it does for multis and fields with content of
+their own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _OPCODE_AT = {"txn": 28, "request": -4}
 """Where in a part, or before it, the opcode stands that tells its record."""
 
 _OPCODE = FixedWidth("int", "i", int)
+_KIND = Leaf(FieldSpec("type", "int"), make_named_int("packet"))
 _CONFIG = Leaf(FieldSpec("config", "string"), Rest("string", bytes.decode))
 
 
@@ -40,7 +42,7 @@ def find_layout(message: bytes, context: Context) -> MessageLayout | None:
     if packet is None or code != context.code or size < -1:
         return None
     parts = () if size < 0 else packet.parts(context.role is Role.RESPONSE)
-    return _layout(parts, _opcode(parts, message), parts[0] if packet.named and parts else None)
+    return _layout(parts, _opcode(parts, message), packet.record if parts else None)
 
 
 TEMPLATE = template(find_layout)
@@ -52,7 +54,7 @@ def _opcode(parts: tuple[str, ...], message: bytes) -> int | None:
         if part in _OPCODE_AT:
             at += _OPCODE_AT[part]
             return int.from_bytes(message[at : at + 4], signed=True)
-        at += 0 if part in _UNRECORDED else width(plan_of(part))
+        at += 0 if part in UNRECORDED else width(plan_of(part))
     return None
 
 
@@ -60,15 +62,20 @@ def _opcode(parts: tuple[str, ...], message: bytes) -> int | None:
 def _layout(parts: tuple[str, ...], opcode: int | None, name: str | None) -> MessageLayout | None:
     inside: list[Step] = []
     for part in parts:
-        steps = _UNRECORDED[part]() if part in _UNRECORDED else _make_opcode_steps(part, opcode)
+        steps = UNRECORDED[part]() if part in UNRECORDED else _make_opcode_steps(part, opcode)
         if steps is None:
             return None
         inside += steps
+    return MessageLayout(make_packet_plan(tuple(inside), name))
+
+
+def make_packet_plan(inside: tuple[Step, ...], record: str | None) -> Plan:
+    """Makes the layout of a packet with data that has these steps, of a record's name; without any, of plain data."""
     _, zxid, data, authinfo = plan_of("QuorumPacket").steps
-    if parts:
-        data = Struct(Holder("data", "buffer", holds=name), tuple(inside), length=LENGTH)
-    kind = Leaf(FieldSpec("type", "int"), make_named_int("packet"))
-    return MessageLayout(Plan("packet", 0, (kind, zxid, data, authinfo)))
+    if inside:
+        behind = "behind what the data of this packet holds"
+        data = Struct(Holder("data", "buffer", holds=record), inside, length=LENGTH, apart=behind)
+    return Plan("packet", 0, (_KIND, zxid, data, authinfo))
 
 
 def _make_opcode_steps(part: str, opcode: int | None) -> tuple[Step, ...] | None:
@@ -105,8 +112,8 @@ def _keep_opcode(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return (*before, Leaf(last.spec, _OPCODE))
 
 
-_UNRECORDED: Mapping[str, Callable[[], tuple[Step, ...]]] = {
+UNRECORDED: Mapping[str, Callable[[], tuple[Step, ...]]] = {
     "config": lambda: (_CONFIG,),
     "sessions": lambda: (Array(Many("sessions", "array"), None, False, _struct("", plan_of("SessionTimeout").steps)),),
 }
-"""What reads parts that no record describes, and that end with the data."""
+"""The steps of parts that no record describes, and that end with the data."""

@@ -8,56 +8,56 @@ digest. A multi holds transactions of other types, each in a buffer of its own.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import Holder, embed
+from dissectors.wire.dialect import Rest
+from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, values_decoder
-from dissectors.wire.fields import read_members
-from dissectors.wire.reader import Reader
-from dissectors.wire.specs import COUNT, LENGTH, Many, element
-from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.jute import INT
-from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, Switch, When
+from dissectors.wire.primitive import FixedWidth
+from dissectors.wire.schema import MORE
+from dissectors.wire.specs import Many
+from dissectors.zookeeper.jute import BUFFER, INT, LENGTH
 from dissectors.zookeeper.labels import labels
 from dissectors.zookeeper.quorum.layouts import MULTI
 from dissectors.zookeeper.schemas import operations, plan_of, width
 
 _TXN = FieldSpec("txn", "struct")
-_BYTES = FieldSpec("txn", "bytes")
-_HEADER = FieldSpec("header", "struct")
-_DIGEST = FieldSpec("digest", "struct")
-_TXNS = Many("txns", "array")
-_TYPE = FieldSpec("type", "int", labels("operation"))
-_DATA = FieldSpec("data", "buffer")
+_NO_RECORD = Leaf(_TXN, FixedWidth("struct", "0s", lambda nothing: None))
+_BYTES = When(MORE, None, Leaf(FieldSpec("txn", "bytes"), Rest("bytes")))
 
 
 class TxnFit(NamedTuple):
-    """How a transaction's bytes are read: its record (None: none), that record's values, and where it ends."""
+    """How a transaction's bytes are read: its record (None: none), and where it ends."""
 
     record: str | None
-    values: dict[str, Any] | None
     stop: int
 
 
 def find_txn_fit(data: bytes, at: int, code: int, digest: bool = True) -> TxnFit | None:
     """Returns the record of type `code` that fits the bytes from `at` on; None if none does."""
-    operation = operations().get(code)
     ends = (len(data), len(data) - _digest_size()) if digest else (len(data),)
-    for name in () if operation is None else operation.txn:
+    for name in _list_records(code):
         if name is None:
             if at in ends:
-                return TxnFit(None, None, at)
+                return TxnFit(None, at)
             continue
         try:
-            values, stop = values_decoder(plan_of(name))(data, at, Budget())
+            _, stop = values_decoder(plan_of(name))(data, at, Budget())
         except FAILURES:
             continue
         if stop in ends:
-            return TxnFit(name, values, stop)
+            return TxnFit(name, stop)
     return None
+
+
+def _list_records(code: int) -> tuple[str | None, ...]:
+    operation = operations().get(code)
+    return () if operation is None else operation.txn
 
 
 @cache
@@ -65,97 +65,49 @@ def _digest_size() -> int:
     return width(plan_of("TxnDigest"))
 
 
-def txn_values(data: bytes, at: int) -> dict[str, Any]:
-    """Header, transaction and digest, from `at` to the end. Raises one of emit.FAILURES where they do not fit."""
-    header, at = values_decoder(plan_of("TxnHeader"))(data, at, Budget())
-    found = find_txn_fit(data, at, header["type"])
-    if found is None:
-        raise Unfit
-    values = {"header": header, "txn": _content(found)}
-    if found.stop < len(data):
-        values["digest"], _ = values_decoder(plan_of("TxnDigest"))(data, found.stop, Budget())
-    return values
+def txn_steps() -> Iterator[Step]:
+    """Yields the steps of a transaction: header, record and digest, up to the end of the part."""
+    yield Struct(FieldSpec("header", "struct"), plan_of("TxnHeader").steps)
+    yield Switch(_choose_txn)
 
 
-def _content(found: TxnFit) -> dict[str, Any] | None:
-    """The values of a transaction; those in a multi are unfolded."""
-    if found.record == MULTI and found.values is not None:
-        for each in found.values["txns"] or ():
-            inner = fit_in_multi(each["data"], each["type"])
-            if inner is not None:
-                each["data"] = embed(each["data"], inner.values, inner.record)
-    return found.values
+def _choose_txn(data: bytes, at: int, end: int, path: Callable[[str], str]) -> Plan:
+    """The record and digest of a transaction whose type is the last number of its header."""
+    code = int.from_bytes(data[at - INT.size : at], signed=True)
+    found = find_txn_fit(data[:end], at, code)
+    return _plan_unfit(next(iter(_list_records(code)), None)) if found is None else _plan_txn(found.record)
 
 
-def fit_in_multi(data: bytes | None, code: int) -> TxnFit | None:
-    """Returns the record of a transaction in a multi; None for one that stays bytes. A multi holds no other."""
-    if data is None:
-        return None
-    found = find_txn_fit(data, 0, code, digest=False)
-    return None if found is None or found.record in (None, MULTI) else found
+@lru_cache(maxsize=128)
+def _plan_txn(record: str | None) -> Plan:
+    step = _NO_RECORD if record is None else Struct(_TXN, _multi() if record == MULTI else plan_of(record).steps)
+    digest = When(MORE, None, Struct(FieldSpec("digest", "struct"), plan_of("TxnDigest").steps))
+    return Plan("txn", 0, (step, digest))
 
 
-def txn_fields(reader: Reader) -> None:
-    """Adds the nodes of a transaction: header, record and digest, up to the reader's end."""
-    reader.enter(_HEADER)
-    read_members(reader, plan_of("TxnHeader").steps)
-    code = reader.into[-1].value
-    reader.leave()
-    found = find_txn_fit(reader.data[: reader.end], reader.at, code)
-    if found is None:
-        _unfit(reader, code)
-        return
-    if found.record is None:
-        reader.leaf(_TXN, None, reader.at)
-    else:
-        reader.enter(_TXN)
-        _record_fields(reader, found.record)
-        reader.leave()
-    if reader.at < reader.end:
-        reader.enter(_DIGEST)
-        read_members(reader, plan_of("TxnDigest").steps)
-        reader.leave()
-
-
-def _unfit(reader: Reader, code: int) -> None:
+@lru_cache(maxsize=128)
+def _plan_unfit(record: str | None) -> Plan:
     """A transaction that no record fits exactly: as far as the first one can be read, or just bytes."""
-    operation = operations().get(code)
-    names = () if operation is None else operation.txn
-    if names and names[0] is not None:
-        reader.enter(_TXN)
-        read_members(reader, plan_of(names[0]).steps)
-        reader.leave()
-    elif reader.at < reader.end:
-        reader.leaf(_BYTES, reader.data[reader.at : reader.end], reader.end)
+    return Plan("txn", 0, (_BYTES if record is None else Struct(_TXN, plan_of(record).steps),))
 
 
-def _record_fields(reader: Reader, name: str) -> None:
-    if name != MULTI:
-        read_members(reader, plan_of(name).steps)
-        return
-    count, at = reader.number(INT_LENGTH, reader.at, "txns")
-    if count < 0:
-        reader.leaf(_TXNS, None, at)
-        return
-    reader.enter(_TXNS)
-    reader.leaf(COUNT["int"], count, at)
-    for index in range(count):
-        reader.enter(element(index, "struct"))
-        code = reader.take(_TYPE, INT)
-        _data_in_multi(reader, code)
-        reader.leave()
-    reader.leave()
+def _multi() -> tuple[Step, ...]:
+    """A multi's transactions; those whose record is known are unfolded."""
+    inner = (Leaf(FieldSpec("type", "int", labels("operation")), INT), Switch(_choose_inner))
+    return (Array(Many("txns", "array"), LENGTH, True, Struct(FieldSpec("", "struct"), inner)),)
 
 
-def _data_in_multi(reader: Reader, code: int) -> None:
-    size, at = reader.number(INT_LENGTH, reader.at, "data")
-    data = None if size < 0 else reader.data[at : at + size]
-    found = fit_in_multi(data, code)
-    if found is None or found.record is None:
-        reader.content(_DATA, INT_LENGTH)
-        return
-    reader.enter(Holder("data", "buffer", holds=found.record))
-    reader.open[-1].value = data
-    reader.leaf(LENGTH["int"], size, at)
-    read_members(reader, plan_of(found.record).steps)
-    reader.leave()
+def _choose_inner(data: bytes, at: int, end: int, path: Callable[[str], str]) -> Plan:
+    """The buffer of a transaction in a multi. A multi holds no other."""
+    code, size = (int.from_bytes(data[each : each + INT.size], signed=True) for each in (at - INT.size, at))
+    at += INT.size
+    found = None if size < 0 else find_txn_fit(data[at : at + size], 0, code, digest=False)
+    return _plan_inner(None if found is None or found.record == MULTI else found.record)
+
+
+@lru_cache(maxsize=128)
+def _plan_inner(record: str | None) -> Plan:
+    if record is None:
+        return Plan("data", 0, (Leaf(FieldSpec("data", "buffer"), BUFFER),))
+    holder = Holder("data", "buffer", holds=record)
+    return Plan("data", 0, (Struct(holder, plan_of(record).steps, length=LENGTH),))

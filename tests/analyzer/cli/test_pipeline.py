@@ -44,6 +44,24 @@ def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: py
 
 
 @needs_spark
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["-o", "s3a://bucket/tables"], "-o s3a://bucket/tables: pipeline does not write to s3a://. Give a folder"),
+        (["-o", "file://host/tables"], "-o file://host/tables: pipeline does not write to file://."),
+        (["-o", "out", "--state", "hdfs:///state"], "--state hdfs:///state: pipeline does not write to hdfs://."),
+    ],
+)
+def test_a_uri_is_no_folder_of_this_name(
+    arguments: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["pipeline", str(CAPTURE), *arguments]) == 2
+    assert text in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+@needs_spark
 def test_spark_submit_decides_where_to_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,8 +91,9 @@ def test_a_run(tmp_path: Path) -> None:
     """The whole of it, from a folder that is not the project's; nothing but our words is printed."""
     (tmp_path / "in").mkdir()
     shutil.copy(CAPTURE, tmp_path / "in")
+    shutil.copy(CAPTURE, tmp_path / "in" / "copy.pcap")
     (tmp_path / "in" / "README.md").write_text("no capture")
-    command = [sys.executable, "-m", "analyzer.cli", "pipeline", "in", "-o", "out"]
+    command = [sys.executable, "-m", "analyzer.cli", "pipeline", "in", "-o", f"file://{tmp_path}/out"]
     command += ["--master", "local[1]", "--partitions", "1", "--conf", "spark.driver.memory=600m", "--no-fields"]
     old = tmp_path / "out" / "messages" / "date=2020-01-01" / "old.parquet"
     old.parent.mkdir(parents=True)
@@ -84,11 +103,12 @@ def test_a_run(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (
         0,
-        "1,241 packets in 1 files: 324 exchanges, 648 messages, 95 records, 37 streams, 1 names, 160 summaries\n",
+        "2,482 packets in 2 files: 324 exchanges, 648 messages, 95 records, 37 streams, 1 names, 160 summaries\n",
     )
     assert done.stderr.startswith("wireanalyze: note: ")
     assert "README.md is not a capture" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert "warning: copy.pcap and kafka.pcap are files of one capture, " in done.stderr
+    assert done.stderr.count("\n") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     folders = {str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")}
     tables = ("exchanges", "messages", "names", "records", "streams", "summaries")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import click
@@ -153,7 +155,13 @@ def test_ctrl_c_is_quiet() -> None:
         [sys.executable, "-m", "analyzer.cli", "decode", "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(1.5)  # until it reads stdin; there is nothing to see from outside
+    assert waiting.stdin is not None
+    waiting.stdin.write(b"00")
+    waiting.stdin.flush()
+    end = time.monotonic() + 60
+    while any(fcntl.ioctl(waiting.stdin, termios.FIONREAD, bytes(4))):  # until it has read what the pipe had
+        assert time.monotonic() < end
+        time.sleep(0.02)
     waiting.send_signal(signal.SIGINT)
     out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out, err) == (130, b"", b"")

@@ -204,6 +204,7 @@ def test_what_is_reported_is_what_is_requested(
         raise UserError("this is where it begins")
 
     monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", begun)
+    monkeypatch.setattr("analyzer.cli.sniff.check_environment", lambda user, write: None)
     assert program.run(["sniff", "--headless", *options]) == 2
     assert capsys.readouterr().err == "wireanalyze: this is where it begins\n"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.insight import problems
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose
 from analyzer.insight.problems import MOST_SUBJECTS, Problem, ProblemTable, as_sentence, join_names
 from analyzer.insight.root_causes import find_problems
@@ -134,3 +135,10 @@ def test_what_remains_tells_of_what_remains(session: Session) -> None:
     problems = {problem.code: problem for problem in find_problems(session, found)}
     assert [effect.examples[0].finding.text for effect in problems["no-receipt"].effects] == ["the first waits"]
     assert (problems["unanswered"].text, problems["unanswered"].count) == ("The other waits.", 1)
+
+
+def test_the_table_is_bounded_as_a_whole(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problems, "MOST_PROBLEMS", 3)
+    found = collect(session, *(refuse(row, f"ERROR_{row}") for row in range(1, 30)))
+    assert sorted(problem.count for problem in found) == [1, 1, 1, 26]
+    assert [problem.label for problem in found if problem.count == 26] == [ERROR_ANSWER]

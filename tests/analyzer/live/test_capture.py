@@ -295,6 +295,14 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, remain
         assert (place / "kept0").stat().st_size > 20 * 100
 
 
+def test_what_was_read_was_captured() -> None:
+    """A killed process has not announced its last packets."""
+    run = RunMonitor("kept", Following())
+    run.count(CountMessage(10, 0, 1000), 0.0)
+    assert (run.health_at(4).backlog, run.health_at(14).captured, run.health_at(14).backlog) == (6, 14, 0)
+    assert run.summary(14) == "14 packets captured"
+
+
 def test_no_message_names_files_that_the_user_did_not(spools: Path, tmp_path: Path) -> None:
     spool, remaining = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
     text = spool.explain_problem(f"cannot write {spool.path}: No space left on device")

@@ -155,8 +155,8 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
     script = python("-c", GIVING_UP.format(user="nobody")).replace(f"PYTHONPATH={ROOT}", f"PYTHONPATH={closed}")
     text = told(script)[0]["error"]
     assert (
-        text
-        == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs. Give another user with -Z."
+        text == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs. Install "
+        "the program where every user may read it, such as in /opt, or give another user with -Z."
     )
 
 
@@ -165,3 +165,26 @@ def test_rights_that_cannot_be_given_up_are_reported() -> None:
     """As in a container without the capability to change users."""
     text = told("setpriv --bounding-set=-setuid " + python("-c", GIVING_UP.format(user="nobody")))[0]["error"]
     assert text == "Cannot drop privileges: Operation not permitted. Nothing is captured."
+
+
+CHECKING = """
+import json, os, tempfile
+from analyzer.errors import CaptureError
+from analyzer.live.privilege import check_environment
+def check(write):
+    try: check_environment("nobody", write)
+    except CaptureError as error: return str(error)
+os.environ["TMPDIR"] = "/closed"
+print(json.dumps([check("/closed/a.pcapng"), check({open!r}), check(None), os.getresuid()]))
+"""
+
+
+@privileged
+def test_what_the_user_cannot_write_is_said_before_the_capture(place: Path) -> None:
+    script = python("-c", CHECKING.format(open=str(place / "a.pcapng")))
+    assert told(f"mount -t tmpfs -o mode=755 none /srv && cd /srv && {script}")[0] == [
+        "nobody may not write to /closed. Run chown nobody /closed, or write to another folder with -w.",
+        None,
+        None,
+        [0, 0, 0],
+    ]

@@ -11,8 +11,6 @@ from random import Random
 import numpy as np
 import pytest
 
-import analyzer.capture.records
-import analyzer.messages.engine
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.records import RecordBlock
 from analyzer.session import Session
@@ -60,12 +58,7 @@ EVENTUAL = 100 * NS
 Effect = Callable[[Talk, Random], list[Segment]]
 
 
-@pytest.fixture(autouse=True)
-def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fast path takes even one packet, and blocks do not grow: so that small captures test what large ones do."""
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
+pytestmark = pytest.mark.usefixtures("small_scale")
 
 
 def golden(name: str) -> Path:

@@ -22,11 +22,7 @@ COUNT = 150
 """Messages of a conversation."""
 
 
-@pytest.fixture(autouse=True)
-def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
+pytestmark = pytest.mark.usefixtures("small_scale")
 
 
 def framed(data: bytes) -> bytes:

@@ -27,11 +27,7 @@ HEADERS = 54
 """Bytes before the payload: of Ethernet, IPv4 and TCP."""
 
 
-@pytest.fixture(autouse=True)
-def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
+pytestmark = pytest.mark.usefixtures("small_scale")
 
 
 def request(correlation: int, size: int) -> bytes:

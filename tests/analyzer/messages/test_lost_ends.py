@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import analyzer.messages.engine
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0
 from tests.analyzer.wire import (
@@ -27,12 +26,7 @@ from tests.analyzer.wire import (
     segments,
 )
 
-
-@pytest.fixture(autouse=True)
-def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fast path takes even one packet."""
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
+pytestmark = pytest.mark.usefixtures("small_scale")
 
 
 def request(correlation: int, body: bytes = bytes(4)) -> bytes:

@@ -6,14 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import ROW_KEYS
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.render.ndjson import NdjsonForm
+from analyzer.render.ndjson import SURE_KEYS, NdjsonForm, UniformForm
+from analyzer.session import Session
 from dissectors.symbolic import BEGIN, END, Bytes, Extent, Hex, Integer, TemplateBuilder, Term, Text, WrittenValue
 from tests.analyzer.roads import FIELDS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken, together
+from tests.documents import ROOT
 
 __all__ = ["taken"]
 
@@ -87,3 +90,21 @@ def test_a_list_that_is_too_long_has_no_shape() -> None:
     assert writer.dumps([1, 2]) == b"[1,2]"
     with pytest.raises(TypeError):
         writer.dumps({"a": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("name", ["mixed.pcapng", "pulsar.pcap.zst"])
+def test_uniform_rows_are_read_without_options(name: str) -> None:
+    polars = pytest.importorskip("polars", reason="needs the extra polars")
+    with Session([str(ROOT / "captures" / name)]) as session:
+        session.load()
+        reader, rows = RowReader(session), np.arange(0, len(session.rows), 9)
+        lines = b"".join(UniformForm([*ROW_KEYS, "fields"], Limits()).format_rows(reader, rows))
+        plain = b"".join(NdjsonForm([*ROW_KEYS, "fields"], Limits()).format_rows(reader, rows))
+    frame = polars.read_ndjson(lines)
+    texts = {key for key, kind in frame.schema.items() if kind == polars.String}
+    assert texts == {*ROW_KEYS, "fields"} - SURE_KEYS
+    for uniform, row in zip(frame.to_dicts(), map(json.loads, plain.splitlines()), strict=True):
+        assert {key: uniform[key] for key in SURE_KEYS} == {key: row[key] for key in SURE_KEYS}
+        for key in texts:
+            value = row[key]
+            assert uniform[key] == value if isinstance(value, str) else json.loads(uniform[key] or "null") == value

@@ -30,6 +30,9 @@ TOKEN = "00000019 616c69636500616c69636500616c6963652d6d6164652d7570"
         ("00000016 000c 0006 00000001 ffff 00 02 67 00000003 02 6d 00 00 ff", Context(Role.REQUEST, 12, 6),
          {"groupId": "g", "generationId": 3, "memberId": "m", "groupInstanceId": None, "_rest": b"\xff"},
          ["unsupported-version", "trailing-bytes"]),
+        *(("00000010 0000002a 0023 00000001 0012 0000 0003", Context(Role.RESPONSE, 18, version),
+           {"errorCode": 35, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]}, ["version-refused"])
+          for version in (0, 3, 4, 99)),
         ("000000", Context(Role.RAW), {}, ["malformed-body"]),
         ("", Context(Role.REQUEST, 3, 1), {}, ["malformed-body"]),
     ],

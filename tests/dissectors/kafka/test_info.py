@@ -14,7 +14,6 @@ from dissectors.kafka.schemas import apis
 from dissectors.kafka.summaries import SUMMARIES
 from dissectors.kafka.tables import table
 from dissectors.wire import Secret
-from dissectors.wire.amounts import duration_text, size_text
 from dissectors.wire.embedded import EmbeddedValue
 
 LINES = table("info")["lines"]
@@ -144,32 +143,6 @@ CASES: list[tuple[str, Mapping[str, Any], str]] = [
 @pytest.mark.parametrize(("text", "values", "said"), CASES)
 def test_phrases(text: str, values: Mapping[str, Any], said: str) -> None:
     assert (SUMMARIES.phrase(text)(values, []) or "") == said
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        *((1, "1 ms"), (999, "999 ms"), (1000, "1 s"), (45_000, "45 s"), (90_000, "90 s"), (300_000, "5 min")),
-        *((7_200_000, "2 h"), (604_800_000, "7 d"), (0x7FFFFFFF, "no limit"), (1_397_370_123, "1397370.1 s")),
-    ],
-)
-def test_durations(milliseconds: int, text: str) -> None:
-    assert duration_text(milliseconds) == text
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (1, "1 byte"),
-        (1023, "1023 bytes"),
-        (1024, "1 KiB"),
-        (3174, "3.1 KiB"),
-        (1 << 30, "1 GiB"),
-        (5 << 40, "5120 GiB"),
-    ],
-)
-def test_sizes(size: int, text: str) -> None:
-    assert size_text(size) == text
 
 
 PARTITION = {"partitionIndex": 0, "errorCode": 6, "highWatermark": -1, "records": None}

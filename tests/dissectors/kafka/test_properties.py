@@ -9,6 +9,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.wire.message import fold_tree
+from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.nested.structured import (
     FETCH,
     METADATA_ID,
@@ -45,13 +46,35 @@ FRAMES = list(frames(GOLDEN)) + [Frame("structured", data, context, {}) for data
 """The vendor's frames; those with structures in them are few, so each is there twenty times."""
 
 
-@given(st.sampled_from(FRAMES), st.data())
-def test_a_cut_gives_one_finding(frame: Frame, data: st.DataObject) -> None:
-    cut = frame.data[: data.draw(st.integers(0, len(frame.data) - 1))]
+SHORTEST = {(each.context.code, each.context.role): each for each in sorted(FRAMES, key=lambda each: -len(each.data))}
+"""The shortest frame of each operation and direction."""
+
+
+def assert_one_finding(frame: Frame, end: int) -> None:
+    cut = frame.data[:end]
     tree = KAFKA.tree(cut, frame.context)
     assert_tiles(tree)
     assert [finding.code for finding in tree.findings] == ["malformed-body"]
     assert fold_tree(tree, error_name) == KAFKA.values(cut, frame.context)
+
+
+@given(st.sampled_from(FRAMES), st.data())
+def test_a_cut_gives_one_finding(frame: Frame, data: st.DataObject) -> None:
+    assert_one_finding(frame, data.draw(st.integers(0, len(frame.data) - 1)))
+
+
+def test_each_operation_cut_at_each_byte_and_with_bytes_behind_it() -> None:
+    assert len(SHORTEST) == 190
+    for frame in SHORTEST.values():
+        for end in range(len(frame.data)):
+            assert_one_finding(frame, end)
+        content = frame.data[4:] + b"\0\0\0"
+        longer = len(content).to_bytes(4) + content
+        body, tree = KAFKA.values(longer, frame.context), KAFKA.tree(longer, frame.context)
+        assert [finding.code for finding in faults(body.findings)] == ["trailing-bytes"], frame.name
+        assert body.values["_rest"] in (bytes(3), Secret(bytes(3))), frame.name
+        assert tree.fields[-1].spec.name == "_rest"
+        assert_tiles(tree)
 
 
 @given(st.sampled_from(FRAMES), st.data())

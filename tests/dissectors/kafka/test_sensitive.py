@@ -191,10 +191,12 @@ def test_cut_anywhere() -> None:
         ("delegation.token.expiry.time.ms", False),
         ("schema.registry.token", True),
         ("ssl.keystore.type", False),
+        ("ssl.keystore.location", False),
         ("cleanup.policy", False),
         ("message.key.converter", False),
         (None, False),
+        (b"ssl.key.password", False),
     ],
 )
-def test_sensitive_keys(key: str | None, secret: bool) -> None:
+def test_sensitive_keys(key: object, secret: bool) -> None:
     assert is_sensitive(key) is secret

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dissectors.kafka.labels import error_name, is_sensitive, labels
+from dissectors.kafka.labels import error_name, labels
 from dissectors.kafka.schemas import apis, body_schema, header_version, load_named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA, uuid_text
@@ -74,22 +74,6 @@ def secrets(fields: tuple[FieldSchema, ...]) -> Iterator[str]:
 )
 def test_what_is_secret(key: int, response: bool, names: list[str]) -> None:
     assert list(secrets(body_schema(key, response).fields)) == names
-
-
-@pytest.mark.parametrize(
-    ("key", "secret"),
-    [
-        ("ssl.key.password", True),
-        ("listener.name.internal.plain.sasl.jaas.config", True),
-        ("delegation.token.secret.key", True),
-        ("ssl.keystore.key", True),
-        ("ssl.keystore.location", False),
-        ("cleanup.policy", False),
-        (b"ssl.key.password", False),
-    ],
-)
-def test_which_configurations_are_secret(key: object, secret: bool) -> None:
-    assert is_sensitive(key) == secret
 
 
 def test_every_enum_in_the_tables_has_labels() -> None:

@@ -12,7 +12,6 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.kafka.dissector import Kafka
 from dissectors.kafka.template import template
-from dissectors.symbolic import Bytes, Integer, NestedValue, Text
 from tests.analyzer.roads import (
     batch,
     fetched,
@@ -23,30 +22,17 @@ from tests.analyzer.roads import (
     produced,
     record,
 )
+from tests.dissectors.symbolic import filled, find_symbolic_values
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 KAFKA = Kafka()
 ONE = batch([record(b"k", b"v")])
 
 
-def filled(value: Any) -> Any:
-    """The value that holes stand for."""
-    if isinstance(value, Body):
-        codes = [finding.code for finding in value.findings]  # their texts may have marks in them
-        return filled(value.values), value.error and tuple(map(filled, value.error)), codes
-    if isinstance(value, dict):
-        return {key: filled(item) for key, item in value.items()}
-    if type(value) is list:
-        return [filled(item) for item in value]
-    return value.specialise() if type(value) in (Integer, Text, Bytes, NestedValue) else value
-
-
-def find_symbolic_values(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(map(find_symbolic_values, value.values()))
-    if type(value) is list:
-        return sum(map(find_symbolic_values, value))
-    return type(value) in (Integer, Text, Bytes, NestedValue)
+def told(body: Body) -> Any:
+    """What it says; the texts of findings may have marks in them."""
+    codes = [finding.code for finding in body.findings]
+    return filled(body.values), body.error and tuple(map(filled, body.error)), codes
 
 
 @pytest.mark.parametrize("name", ["k28_sweep", "k4_java_share", "k010_py_old", "k4_java_internal", "zk39_ibp_2.4"])
@@ -61,7 +47,7 @@ def test_bodies_are_those_of_the_decoder(name: str) -> None:
             if made is not None:
                 found += 1
                 with_symbolic_values += find_symbolic_values(made.body.values) > 0
-                assert filled(made.body) == filled(KAFKA.values(read_message(session, row), context))
+                assert told(made.body) == told(KAFKA.values(read_message(session, row), context))
     assert found > 50
     assert with_symbolic_values > found // 2
 
@@ -118,7 +104,7 @@ def test_what_has_a_shape(message: bytes, context: Context) -> None:
     made = template(message, context)
     assert made is not None
     assert find_symbolic_values(made.body.values) > 0
-    assert filled(made.body) == filled(KAFKA.values(message, context))
+    assert told(made.body) == told(KAFKA.values(message, context))
 
 
 def test_header_and_error() -> None:

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,16 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, io.TextIOWrapper(text, "utf-8"))
 
 
-def frames(path: Path) -> Iterator[Frame]:
-    for row in rows(path):
-        role = Role.RESPONSE if row["kind"] == "response" else Role.REQUEST
-        name = f"{row['operation']} v{row['version']} {row['kind']} {row['instance']}"
-        yield Frame(name, bytes.fromhex(row["hex"]), Context(role, row["api"], row["version"]), row)
+@cache
+def frames(path: Path) -> tuple[Frame, ...]:
+    """The rows of a truth file."""
+    return tuple(map(_read_frame, rows(path)))
+
+
+def _read_frame(row: dict[str, Any]) -> Frame:
+    role = Role.RESPONSE if row["kind"] == "response" else Role.REQUEST
+    name = f"{row['operation']} v{row['version']} {row['kind']} {row['instance']}"
+    return Frame(name, bytes.fromhex(row["hex"]), Context(role, row["api"], row["version"]), row)
 
 
 def printed(value: Any) -> Any:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import analyzer.capture.records
-import analyzer.messages.engine
-from analyzer.capture.sources import gather_rows
-from analyzer.decode.content import find_dissector, read_message
-from analyzer.messages.index import FROM_CLIENT
-from analyzer.session import Session
-from dissectors.api import MessageHeader, Outcome, Role, State
+from dissectors.api import Outcome
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.conversation import PulsarConversation
 from dissectors.pulsar.fast_path import FAST_PATH
-from dissectors.wire.fast_path import NULL, NULL64, Column, HeaderColumns, HeaderView, NameColumn, Wire
+from dissectors.wire.fast_path import HeaderView
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, rows, segments
+from tests.dissectors.fast_paths import Message, looks, recorded
 from tests.dissectors.pulsar import frames as said
 from tests.dissectors.pulsar.frames import (
     CONNECT,
@@ -44,81 +37,30 @@ PULSAR = Pulsar()
 GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "pulsar").glob("*.pcap.zst"))
 ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 6650))
 
-Message = tuple[bytes, bool]
-"""A frame, and whether the client sent it."""
-
-
-@cache
-def recorded() -> list[Message]:
-    """All messages of all golden captures."""
-    found: list[Message] = []
-    for path in GOLDEN:
-        with Session([path]).load() as session:
-            side = session.rows.column("side").tolist()
-            ours = [row for row in range(len(side)) if getattr(find_dissector(session, row), "name", None) == "pulsar"]
-            found += [(read_message(session, row), side[row] == FROM_CLIENT) for row in ours]
-    return found
-
-
-def headers(messages: Sequence[Message], available: Sequence[int] | None = None) -> HeaderColumns:
-    """What the fast path says of messages that stand one behind the other; other bytes follow the last one."""
-    data = b"".join(message for message, _ in messages) + b"\xff" * FAST_PATH.WIDTH
-    sizes = np.array([len(message) for message, _ in messages], np.int64)
-    at = np.cumsum(sizes) - sizes
-
-    def gather(rows: Column, offset: Column, width: int) -> Column:
-        return gather_rows(data, at[rows] + offset, width)
-
-    side = np.array([from_client for _, from_client in messages], bool)
-    known = sizes if available is None else np.array(available, np.int64)
-    return FAST_PATH.headers(Wire(gather_rows(data, at, FAST_PATH.WIDTH), known, side, gather))
-
-
-def named(column: NameColumn | None, row: int) -> str | None:
-    assert column is not None
-    number = int(column.number[row])
-    return None if number == NULL else column.names[number]
-
-
-def look(found: HeaderColumns, row: int) -> HeaderView:
-    """A row as look() would give it."""
-    assert found.key is not None
-    scope, key = named(found.scope, row), int(found.key[row])
-    header = MessageHeader(
-        Role(found.role[row]),
-        named(found.operation, row),
-        int(found.code[row]),
-        None,
-        None if scope is None else int(found.correlation[row]) % (1 << 64),
-        None,
-        State(found.state[row]),
-        scope,
-    )
-    takes_part = key != NULL64
-    return HeaderView(header, key % (1 << 64) if takes_part else None, named(found.kind, row) if takes_part else None)
-
 
 def sure(messages: Sequence[Message], available: Sequence[int] | None = None) -> int:
     """Holds the rows that are sure against header() and look(); returns how many there are."""
-    found = headers(messages, available)
-    count = 0
-    for row, (message, from_client) in enumerate(messages):
-        if not found.unsure[row]:
+    found = looks(FAST_PATH, messages, available, unsigned=True)
+    for own, (message, from_client) in zip(found, messages, strict=True):
+        if own is not None:
             plain = FAST_PATH.look(message, from_client)
-            assert bool(found.stepped[row]) == plain.stepped, message[:80].hex()
+            assert own.stepped == plain.stepped, message[:80].hex()
             if not plain.stepped:
-                own = look(found, row)
                 assert own.header == PULSAR.header(message, from_client), message[:80].hex()
-                assert own == plain, message[:80].hex()
-            count += 1
-    return count
+                assert without_kind(own) == plain, message[:80].hex()
+    return sum(own is not None for own in found)
+
+
+def without_kind(look: HeaderView) -> HeaderView:
+    """What has no key has no kind that counts."""
+    return look._replace(kind=None) if look.key is None else look
 
 
 # ---- headers
 
 
 def test_what_servers_and_clients_sent() -> None:
-    messages = recorded()
+    messages = recorded("pulsar")
     assert len(messages) > 2_000
     assert sure(messages) >= len(messages) - 4  # an unknown type, what is too short for one, a SEND without payload
 
@@ -130,7 +72,7 @@ def test_all_commands_as_the_vendor_writes_them() -> None:
 
 def test_every_part_of_a_message() -> None:
     """Of a message in several segments only the first part is at hand; of one that is cut there is no more."""
-    picked = {PULSAR.header(message, side).operation: (message[:400], side) for message, side in recorded()}
+    picked = {PULSAR.header(message, side).operation: (message[:400], side) for message, side in recorded("pulsar")}
     for message, side in picked.values():
         parts = range(len(message) + 1)
         sure([(message, side)] * len(parts), parts)
@@ -154,8 +96,8 @@ def test_only_bytes_of_the_message_count(shown: bytes, true: bytes) -> None:
     shown = true[:8] + shown[8:]
     alike = next(at for at in range(8, len(shown) + 1) if shown[:at] != true[:at] or at == len(shown)) - 1
     for part in range(alike + 1):
-        found = headers([(shown, False)], [part])
-        assert found.unsure[0] or look(found, 0) == FAST_PATH.look(true, False)
+        (found,) = looks(FAST_PATH, [(shown, False)], [part], unsigned=True)
+        assert found is None or without_kind(found) == FAST_PATH.look(true, False)
 
 
 def mutated(message: bytes, changes: Sequence[tuple[int, int, bytes]]) -> bytes:
@@ -171,7 +113,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 48), st.integers(0, 4), st.binary(ma
 
 @given(st.lists(st.tuples(st.integers(0, 1 << 20), CHANGES, st.integers(0, 120)), min_size=1, max_size=8))
 def test_mutated_messages(drawn: list[tuple[int, list[tuple[int, int, bytes]], int]]) -> None:
-    pool = recorded()
+    pool = recorded("pulsar")
     messages = [(mutated(pool[at % len(pool)][0], changes), pool[at % len(pool)][1]) for at, changes, _ in drawn]
     sure(messages)
     sure(messages, [min(part, len(message)) for (_, _, part), (message, _) in zip(drawn, messages, strict=True)])
@@ -216,16 +158,8 @@ def test_what_is_read_in_columns(name: str) -> None:
 # ---- both roads
 
 
-@pytest.fixture
-def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fast path takes even one packet, and blocks do not grow."""
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
-
-
 @pytest.mark.sampled(20)
-@pytest.mark.usefixtures("_small_scale")
+@pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("block", [5, 100, 32_768])
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name.partition(".")[0])
 def test_the_two_roads_agree(path: Path, block: int) -> None:
@@ -245,7 +179,7 @@ def talk(steps: Sequence[Message]) -> Talk:
     return Talk((*handshake, *((CLIENT if side else SERVER, message) for message, side in steps)), ENDS)
 
 
-@pytest.mark.usefixtures("_small_scale")
+@pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("case", CASES)
 def test_partners(tmp_path: Path, case: str) -> None:
     """What the Conversation's tests say, behind a handshake."""
@@ -299,7 +233,7 @@ RARE: list[Callable[[int], bytes]] = [
 
 
 @pytest.mark.sampled(10)
-@pytest.mark.usefixtures("_small_scale")
+@pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("seed", range(30))
 def test_any_conversation(tmp_path: Path, seed: int) -> None:
     random = Random(seed)
@@ -307,7 +241,7 @@ def test_any_conversation(tmp_path: Path, seed: int) -> None:
     agree(tmp_path / "a.pcap", talk(steps), random)
 
 
-@pytest.mark.usefixtures("_small_scale")
+@pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_lost(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both roads are in doubt about the same answers, and for as long."""

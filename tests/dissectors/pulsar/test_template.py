@@ -17,7 +17,6 @@ import dissectors.wire.sections
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.symbolic import Bytes, Integer, NestedValue, Text
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 from tests.analyzer.roads import Taken, hold_equal, taken
@@ -38,7 +37,7 @@ from tests.dissectors.pulsar.frames import (
     sized,
 )
 from tests.dissectors.pulsar.truth import frames
-from tests.dissectors.wire.test_protobuf_template import filled
+from tests.dissectors.symbolic import filled, find_symbolic_values
 
 __all__ = ["taken"]
 
@@ -53,14 +52,6 @@ def context(message: bytes, role: Role = Role.REQUEST) -> Context:
 
 def told(body: Body) -> tuple[Any, ...]:
     return filled(body.values), body.error, body.findings
-
-
-def find_symbolic_values(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(map(find_symbolic_values, value.values()))
-    if type(value) is list:
-        return sum(map(find_symbolic_values, value))
-    return type(value) in (Integer, Text, Bytes, NestedValue)
 
 
 def is_same(message: bytes, role: Role = Role.REQUEST) -> bool:

@@ -18,13 +18,14 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.template import make_template
-from dissectors.symbolic import Bytes, Integer, NestedValue, SymbolicValue, Text, plain
+from dissectors.symbolic import Bytes, Integer, NestedValue, Text
 from dissectors.symbolic_text import PiecewiseText
-from dissectors.wire.secret import Secret, VeiledSecret
+from dissectors.wire.secret import VeiledSecret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, segments, whole
 from tests.dissectors.rocketmq.frames import binary, command, frame, item, pair, stored
 from tests.dissectors.rocketmq.truth import GOLDEN, SHARED, SYNTHETIC, captured, synthetic
+from tests.dissectors.symbolic import filled, find_symbolic_values
 
 __all__ = ["taken"]
 
@@ -35,28 +36,13 @@ SEND_V2, PULL, HEARTBEAT, BATCH = 310, 11, 34, 320
 PROPERTIES = "KEYS\1k 1\2UNIQ_KEY\0017F0000013\2WAIT\1true\2TAGS\1a"
 
 
-def told(value: Any) -> Any:
-    """A value with what its holes stand for; of a secret its length."""
-    if isinstance(value, dict):
-        return {name: told(each) for name, each in value.items()}
-    if type(value) is list:
-        return [told(each) for each in value]
-    return ("secret", len(value)) if isinstance(value, Secret) else plain(value)
-
-
-def find_symbolic_values(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(map(find_symbolic_values, value.values()))
-    return sum(map(find_symbolic_values, value)) if type(value) is list else issubclass(type(value), SymbolicValue)
-
-
 def is_same(message: bytes, context: Context) -> bool:
     """Whether it has a shape; if so, its body is the decoder's."""
     made = make_template(message, context, None)
     if made is None:
         return False
     body = ROCKETMQ.values(message, context)
-    assert repr(told(made.body.values)) == repr(told(body.values))
+    assert repr(filled(made.body.values)) == repr(filled(body.values))
     assert (made.body.error, made.body.findings) == (body.error, body.findings)
     return True
 
@@ -211,8 +197,8 @@ def test_an_answer_next_to_its_request() -> None:
     made = make_template(answer, contexts[0], (requested, contexts[1]))
     assert made is not None
     assert made.builder.data == answer + requested
-    assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
-    assert told(made.body.request) == told(ROCKETMQ.values(requested, contexts[1]).values)
+    assert filled(made.body.values) == filled(ROCKETMQ.values(answer, contexts[0]).values)
+    assert filled(made.body.request) == filled(ROCKETMQ.values(requested, contexts[1]).values)
     assert make_template(answer, contexts[0], (requested[:-1], contexts[1])) is None
 
 

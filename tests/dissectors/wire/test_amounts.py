@@ -17,7 +17,11 @@ def test_counts(number: int, noun: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("milliseconds", "expected"),
-    [(0, "0 ms"), (999, "999 ms"), (1500, "1.5 s"), (30_000, "30 s"), (300_000, "5 min"), (0x7FFFFFFF, "no limit")],
+    [
+        *((0, "0 ms"), (1, "1 ms"), (999, "999 ms"), (1000, "1 s"), (1500, "1.5 s"), (90_000, "90 s")),
+        *((300_000, "5 min"), (7_200_000, "2 h"), (604_800_000, "7 d"), (0x7FFFFFFF, "no limit")),
+        (1_397_370_123, "1397370.1 s"),
+    ],
 )
 def test_durations(milliseconds: int, expected: str) -> None:
     assert duration_text(milliseconds) == expected
@@ -30,6 +34,7 @@ def test_lengths(value: bytes | Secret, expected: str) -> None:
 
 def test_sizes() -> None:
     assert [size_text(1 << power) for power in (9, 10, 25, 35)] == ["512 bytes", "1 KiB", "32 MiB", "32 GiB"]
+    assert [size_text(size) for size in (1, 1023, 3174, 5 << 40)] == ["1 byte", "1023 bytes", "3.1 KiB", "5120 GiB"]
 
 
 @pytest.mark.parametrize(

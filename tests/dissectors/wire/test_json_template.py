@@ -9,26 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import NotTemplatable, SymbolicValue, TemplateBuilder, plain
+from dissectors.symbolic import NotTemplatable, TemplateBuilder, plain
 from dissectors.symbolic_text import PiecewiseText
 from dissectors.wire.json_template import DEPTH, MOST, JsonTemplater
+from tests.dissectors.symbolic import filled, find_symbolic_values
 
 
 def read(data: bytes, **how: Any) -> tuple[Any, int]:
     """Of what has other bytes in front and behind."""
     return JsonTemplater(TemplateBuilder(b"[" + data + b'"x"'), 1 + len(data), **how).value(1)
-
-
-def filled(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: filled(each) for name, each in value.items()}
-    return [filled(each) for each in value] if type(value) is list else plain(value)
-
-
-def find_symbolic_values(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(map(find_symbolic_values, value.values()))
-    return sum(map(find_symbolic_values, value)) if type(value) is list else issubclass(type(value), SymbolicValue)
 
 
 VALUES = {

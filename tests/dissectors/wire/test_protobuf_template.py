@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import Bytes, Integer, NestedValue, NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic import Bytes, Integer, NotTemplatable, TemplateBuilder, Text
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import Library, MessageType
 from dissectors.wire.protobuf_template import MOST, ProtobufTemplater
 from dissectors.wire.protobuf_values import decode
 from tests.dissectors.pulsar.frames import field, varint
+from tests.dissectors.symbolic import filled
 from tests.dissectors.wire.test_protobuf import (
     CASES,
     INNER,
@@ -35,15 +36,6 @@ SEVERAL = Library(
 ).message("Outer")
 INSIDE = LIBRARY.message("Inner")
 NUMBERS = {row["name"]: row["number"] for row in ROWS}
-
-
-def filled(value: Any) -> Any:
-    """The value that holes stand for."""
-    if isinstance(value, dict):
-        return {key: filled(item) for key, item in value.items()}
-    if type(value) is list:
-        return [filled(item) for item in value]
-    return value.specialise() if type(value) in (Integer, Text, Bytes, NestedValue) else value
 
 
 def read(data: bytes, message: MessageType = OUTER) -> tuple[TemplateBuilder, dict[str, Any]]:

@@ -7,20 +7,12 @@ from typing import Any
 import pytest
 
 from dissectors.kafka.reading import body_plan
-from dissectors.symbolic import Bytes, Integer, NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.plan import Plan
 from dissectors.wire.template import MOST, Cursor, template_members
-
-
-def filled(value: Any) -> Any:
-    """The value that holes stand for."""
-    if isinstance(value, dict):
-        return {key: filled(item) for key, item in value.items()}
-    if type(value) is list:
-        return [filled(item) for item in value]
-    return value.specialise() if type(value) in (Integer, Text, Bytes) else value
+from tests.dissectors.symbolic import filled
 
 
 def plan_of(key: int, version: int, response: bool = False) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 from random import Random
 
 import pytest
@@ -13,6 +12,7 @@ from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election import ZooKeeperElection
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK
+from tests.dissectors.window import Bytes
 from tests.dissectors.zookeeper.messages import (
     acl,
     connect,
@@ -32,22 +32,6 @@ from tests.effort import within
 
 WORDS_C, WORDS_S = ZooKeeper().make_framer(True, True), ZooKeeper().make_framer(False, True)
 QUORUM = ZooKeeperQuorum()
-
-
-@dataclass(slots=True)
-class Bytes:
-    """A Window; `asked` counts what was read of it."""
-
-    data: bytes
-    asked: int = 0
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def read_bytes(self, offset: int, length: int) -> bytes:
-        found = self.data[offset : offset + length]
-        self.asked += len(found)
-        return found
 
 
 def lengths(framer: Framer | None, stream: bytes, ended: bool = True, step: int = 1) -> list[int | None]:

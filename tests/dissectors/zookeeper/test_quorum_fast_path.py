@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import analyzer.capture.records
-import analyzer.messages.engine
 import analyzer.messages.fast_path
 from analyzer.capture.sources import gather_rows
 from analyzer.decode.content import find_dissector, read_header, read_message
@@ -28,8 +26,8 @@ from dissectors.zookeeper.quorum.header import HEAD
 from dissectors.zookeeper.quorum.probe import is_usual
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, rows, segments
 from tests.dissectors.fast_paths import Message, looks
+from tests.dissectors.window import Bytes
 from tests.dissectors.zookeeper.messages import GOLDEN, buffer, packet, proposal, sasl, ustring, vector
-from tests.dissectors.zookeeper.test_framer import Bytes
 
 ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 2888))
 QUORUM = ZooKeeperQuorum()
@@ -214,12 +212,10 @@ def test_an_ack_that_nobody_requested_is_no_answer() -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("look", [1, 1000])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("small_scale")
 def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However packets lie in segments, and also where bytes in them have changed."""
     monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     random, flows = Random(seed), {CLIENT: b"", SERVER: b""}
     for zxid in range(8, 90):
         large = proposal("setData", ustring("/a") + buffer(bytes(random.choice((0, 9, 3000)))) + bytes(4), zxid)
@@ -240,11 +236,9 @@ def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: 
         assert rows(path, block=block) == plain
 
 
-def test_a_raw_run_ends_where_its_own_bytes_have_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_scale")
+def test_a_raw_run_ends_where_its_own_bytes_have_come(tmp_path: Path) -> None:
     """Behind a packet without its end, what follows reads as ids for a long while, and then as none."""
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     broken = packet("REQUEST", -1, bytes(16))[:-4]
     acks = [packet("ACK", 1005 + number) for number in range(300)]
     opening = (CLIENT, packet("FOLLOWERINFO", 0, bytes(20))), (SERVER, packet("UPTODATE", -1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -19,29 +18,13 @@ from dissectors.wire.secret import Secret
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SnapshotFramer
 from tests.dissectors.trees import assert_tiles, every
+from tests.dissectors.window import Bytes
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, node, snapshot, ustring, vector
 from tests.effort import within
 
 QUORUM, CONTEXT = ZooKeeperQuorum(), Context(Role.ONEWAY)
 NULL = b"\xff\xff\xff\xff"
 END = ustring("/") + ustring("BenWasHere")
-
-
-@dataclass(slots=True)
-class Bytes:
-    """A Window that counts what is read of it, and what was most at once."""
-
-    data: bytes
-    asked: int = 0
-    most: int = 0
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def read_bytes(self, offset: int, length: int) -> bytes:
-        found = self.data[offset : offset + length]
-        self.asked, self.most = self.asked + len(found), max(self.most, len(found))
-        return found
 
 
 def bound(monkeypatch: pytest.MonkeyPatch, most: int, limit: int) -> None:

@@ -23,7 +23,12 @@ class Group(ReportBuilder):
     def join(self, stream: int, *, reason: str | None = None, topics: tuple[str, ...] = ("t",), **more: Any) -> int:
         """A member asks to join; the row of the request."""
         values = {**G, "memberId": f"c{stream}-id", "protocols": subscription(*topics)}
-        values |= {"sessionTimeoutMs": 6000, "reason": reason, "groupInstanceId": more.pop("instance", None)}
+        values |= {
+            "sessionTimeoutMs": 6000,
+            "rebalanceTimeoutMs": 5000,
+            "reason": reason,
+            "groupInstanceId": more.pop("instance", None),
+        }
         return self.send("JoinGroup", values, stream=stream, partner=1_000 + stream, **more)
 
     def joined(self, row: int, stream: int, generation: int, members: tuple[int, ...] = (), **more: Any) -> None:
@@ -231,6 +236,32 @@ def test_partitions_of_who_left_have_not_moved() -> None:
 def diagnose(group: Group) -> list[tuple[str, str]]:
     group.finish()
     return [(finding.code, finding.text) for _, finding in GroupReport.diagnose(group.entries)]
+
+
+def test_a_member_that_was_killed_is_told_from_one_that_pauses() -> None:
+    group = Group()
+    group.rebalance(1, {1: [0], 2: [1]})
+    beat = {"groupId": "g", "memberId": "c1-id", "generationId": 1}
+    group.call("Heartbeat", beat, {"errorCode": 0}, after=4000)
+    group.end(2)
+    group.call("Heartbeat", beat, {"errorCode": 27}, after=4000)
+    group.rebalance(2, {1: [0, 1]})
+    ((_, text),) = diagnose(group)
+    assert "c2 (did not join again, silent for 8 s; it closed its connection 4 s before)" in text
+
+
+@pytest.mark.parametrize(("stream", "after", "count"), [(2, 5000, 1), (2, 1000, 0), (3, 5000, 0)])
+def test_a_member_that_leaves_and_comes_back_had_not_polled(stream: int, after: int, count: int) -> None:
+    """Its client left for it, if that was max.poll.interval.ms behind the last rebalance."""
+    group = Group()
+    group.rebalance(1, {1: [0], 2: [1]})
+    group.send("LeaveGroup", {"groupId": "g", "members": [{"memberId": "c2-id"}]}, stream=2, after=after)
+    group.rebalance(2, {1: [0, 1]})
+    row = group.join(stream, client="c2", after=1000)
+    group.joined(row, stream, 3, id="c2-new")
+    found = [text for code, text in diagnose(group) if code == "member-expelled"]
+    assert len(found) == count
+    assert all("it did not poll within max.poll.interval.ms, which is 5 s" in text for text in found)
 
 
 def test_joins_and_leaves_are_no_problem() -> None:

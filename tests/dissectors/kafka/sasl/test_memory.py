@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-import analyzer.capture.records
-import analyzer.messages.engine
 from analyzer.decode.content import read_context
 from analyzer.session import Session
 from dissectors.kafka.sasl.exchange import Sasl
@@ -96,11 +94,9 @@ def test_cut_messages(cut: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_errors"])
-def test_both_roads_remember_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_scale")
+def test_both_roads_remember_the_same(name: str) -> None:
     """Contexts of all rows of a capture: message by message, in bulk, and wherever blocks are cut."""
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
-    monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
-    monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     found = []
     for use_fast_path, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
         with Session([GOLDEN / f"{name}.pcap.zst"], use_fast_path=use_fast_path, block=block).load() as session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from tests.dissectors.rocketmq.ha.frames import (
     report,
     transfer,
 )
+from tests.dissectors.window import Bytes
 
 GIB = 1 << 30
 LOG = placed(0, b"one", b"two")
@@ -47,19 +47,6 @@ STREAMS = {
     "a master of 5.0": (False, HAProtocol.CONTROLLED, [answer(9, EPOCHS, of_5_0=True), controlled_transfer(0, LOG)]),
     "a master without epochs": (False, HAProtocol.CONTROLLED, [answer(0, []), controlled_transfer(-1)]),
 }
-
-
-@dataclass(slots=True)
-class Bytes:
-    """A Window."""
-
-    data: bytes
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def read_bytes(self, offset: int, length: int) -> bytes:
-        return self.data[offset : offset + length]
 
 
 def lengths(stream: bytes, from_slave: bool, step: int, opening: bool = True) -> list[int]:

@@ -1,0 +1,247 @@
+"""Captures as a data source of Spark: `spark.read.format("wireanalyze").option("table", "messages").load("captures/")`.
+
+Theory. Spark asks for the schema, offers the filters of the query, asks for partitions, and has each read by a task. A
+data source cannot shuffle, so a partition is a capture, or a share of the connections of a large one
+(capture_rows.py). Filters on protocol, operation and time are applied before bodies are decoded, and Spark applies them
+once more; columns that nobody named in schema() are not made. `readStream` is in data_stream.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from analyzer.errors import UserError
+from analyzer.messages.decode_as import make_rules, parse_rule
+from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
+from analyzer.pipeline.options import WINDOW, Options
+from analyzer.pipeline.origins import RowFilter
+from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.pipeline.table_schemas import ALL_TABLES, build_ddl
+from analyzer.pipeline.views import list_times
+from analyzer.query.fields.keys import parse_address, parse_port
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamReader, Filter
+    from pyspark.sql.types import StructType
+
+FORMAT = "wireanalyze"
+
+SHARE_BYTES = 256 << 20
+"""Bytes of a capture that one task makes rows of."""
+
+TIME_OF = {"messages": "time", "exchanges": "request_time", "records": "time"}
+"""The column with the time by which rows are filtered before they are made."""
+
+ENDPOINTS: Mapping[str, Sequence[str]] = {"messages": ("source", "destination"), "streams": ("client", "server")}
+"""Columns with address:port, which are there as address and as port, too."""
+
+NAMES = (
+    *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
+    *("state", "settle"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What was given to option() and load(). capture: a regular expression that names captures.
+
+    state, settle: for streams, see data_stream.py.
+    """
+
+    table: str
+    paths: Sequence[str]
+    options: Options
+    capture: str | None = None
+    state: str | None = None
+    settle: float | None = None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
+        """Raises UserError for what is unknown or wrong."""
+        unknown = sorted(name for name in given if name.lower() not in NAMES)
+        if unknown:
+            raise UserError(f"The data source has no option {unknown[0]!r}. It has {', '.join(NAMES)}.")
+        table = given.get("table", "messages")
+        if table not in ALL_TABLES:
+            raise UserError(f"There is no table {table!r}. Give one of {', '.join(ALL_TABLES)}.")
+        paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
+        if not paths:
+            raise UserError('No capture was given. Give files or folders: load("captures/").')
+        try:
+            rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
+            make_rules(dict(rules))
+            options = Options(
+                decode_as=tuple(rules),
+                fields=given.get("fields", "true").lower() == "true",
+                window=int(given.get("window", WINDOW)),
+                partitions=int(given["partitions"]) if "partitions" in given else None,
+                key_logs=tuple(filter(None, [given.get("keylog")])),
+            )
+            settle = float(given["settle"]) if "settle" in given else None
+        except ValueError as error:
+            raise UserError(f"An option of the data source is wrong: {error}") from error
+        return cls(table, paths, options, given.get("capture"), given.get("state"), settle)
+
+    def find_files(self, *, needed: bool = True) -> tuple[CaptureFile, ...]:
+        """Returns the captures. Raises UserError for one that only Spark reads."""
+        found = find_captures(self.paths, self.capture, needed=needed)
+        if found.remote:
+            raise UserError(
+                f"The data source reads files that workers can open, and {found.remote[0]} is none. Mount its file "
+                "system, or use analyzer.pipeline.read(spark, [URI])."
+            )
+        return found.files
+
+
+class CaptureSource(DataSource):
+    """The data source `wireanalyze`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Returns what follows format()."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Returns the columns of the table, and its times, durations, addresses and ports."""
+        asked = SourceOptions.parse(self.options)
+        typed = [
+            f"`{name.removesuffix('_ns')}` {'TIMESTAMP' if is_moment else 'INTERVAL DAY TO SECOND'}"
+            for name, is_moment in list_times(asked.table).items()
+        ]
+        ends = [f"`{name}_ip` STRING, `{name}_port` INT" for name in ENDPOINTS.get(asked.table, ())]
+        return ", ".join([build_ddl(asked.table, fields=asked.options.fields), *typed, *ends])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Returns the reader of a query."""
+        return CaptureReader(SourceOptions.parse(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Returns the reader of a stream."""
+        from analyzer.pipeline.data_stream import CaptureStreamReader
+
+        return CaptureStreamReader(SourceOptions.parse(self.options), schema)
+
+
+class CapturePartition(InputPartition):
+    """One task: the files of a capture, and which share of their connections."""
+
+    def __init__(self, files: Sequence[CaptureFile], share: Share) -> None:
+        super().__init__((files, share))
+
+
+class CaptureReader(DataSourceReader):
+    """Reads a table for one query."""
+
+    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
+        self._asked, self._columns = asked, ColumnMaker(asked.table, schema)
+        self._wanted = RowFilter()
+        self._captures: frozenset[str] | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Takes note of the filters that it can apply before bodies are decoded; Spark applies all of them again."""
+        for each in filters:
+            self._note(each)
+        return filters
+
+    def _note(self, found: Filter) -> None:
+        kind, column, value = type(found).__name__, getattr(found, "attribute", ())[:1], getattr(found, "value", None)
+        values = frozenset(value if isinstance(value, list | tuple) else [value])
+        if not column or kind not in ("EqualTo", "EqualNullSafe", "In", *_FROM, *_TO):
+            return
+        name, wanted = column[0], self._wanted
+        if name == "capture" and kind not in (*_FROM, *_TO):
+            self._captures = values if self._captures is None else self._captures & values
+        if self._asked.table not in TIME_OF:
+            return
+        if name in ("protocol", "operation") and kind not in (*_FROM, *_TO):
+            self._wanted = wanted.require_name(name, values)
+        elif kind != "In" and (span := self._find_span(name, value)) is not None:
+            first, last = span
+            if kind not in _TO:
+                wanted = replace(wanted, begin=max(first, wanted.begin or first))
+            if kind not in _FROM:
+                wanted = replace(wanted, end=min(last, last if wanted.end is None else wanted.end))
+            self._wanted = wanted
+
+    def _find_span(self, name: str, value: Any) -> tuple[int, int] | None:
+        """The first and the last ns of a value of a column with the time of rows; None for another column."""
+        time = TIME_OF[self._asked.table]
+        if name == f"{time}_ns" and isinstance(value, int):
+            return value, value
+        if name == time and isinstance(value, datetime):
+            moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+            begin = round((moment - _EPOCH).total_seconds() * 10**6) * 1000
+            return begin, begin + 999
+        if name == "date" and isinstance(value, date):
+            day = (value - _EPOCH.date()).days * _DAY
+            return day, day + _DAY - 1
+        return None
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Returns a partition for each capture, and several for a large one."""
+        found: list[InputPartition] = []
+        for capture, group in groupby(self._asked.find_files(), key=lambda file: file.capture_name):
+            files = list(group)
+            if self._captures is None or capture in self._captures:
+                shares = self._count_shares(files)
+                found += [CapturePartition(files, Share(number, shares)) for number in range(shares)]
+        return found
+
+    def _count_shares(self, files: Sequence[CaptureFile]) -> int:
+        if self._asked.table in WHOLE_TABLES:
+            return 1
+        return self._asked.options.partitions or -(-sum(file.size for file in files) // SHARE_BYTES) or 1
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of a partition."""
+        files, share = partition.value
+        options = replace(self._asked.options, fields=self._columns.has("fields"))
+        rows = build_capture_rows(files, options, self._asked.table, share, self._wanted)
+        return map(self._columns.convert, rows)
+
+
+_FROM, _TO = ("GreaterThan", "GreaterThanOrEqual"), ("LessThan", "LessThanOrEqual")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400 * 10**9
+
+
+class ColumnMaker:
+    """Makes the columns that a query asks for from those of a table."""
+
+    def __init__(self, table: str, schema: StructType) -> None:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        self._schema = to_arrow_schema(schema, timezone="UTC")
+        self._table = table
+
+    def has(self, name: str) -> bool:
+        """Whether a column is asked for."""
+        return name in self._schema.names
+
+    def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns a batch of the table as Spark wants it."""
+        arrays = [self._make(batch, each.name).cast(each.type) for each in self._schema]
+        return pa.record_batch(arrays, schema=self._schema)
+
+    def _make(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        moments = list_times(self._table)
+        if name in batch.schema.names:
+            return batch.column(name)
+        if (is_moment := moments.get(f"{name}_ns")) is not None:
+            kind = pa.timestamp if is_moment else pa.duration
+            return batch.column(f"{name}_ns").cast(kind("ns")).cast(kind("us"), safe=False)
+        end, _, part = name.rpartition("_")
+        if end in ENDPOINTS.get(self._table, ()) and part in ("ip", "port"):
+            texts = batch.column(end).dictionary_encode()
+            parse = parse_address if part == "ip" else parse_port
+            parsed = [None if text is None else parse(text) for text in texts.dictionary.to_pylist()]
+            return pa.array(parsed, pa.string() if part == "ip" else pa.int32()).take(texts.indices)
+        raise UserError(f"The table {self._table} has no column {name!r}. Leave schema() out to see its columns.")

@@ -1,0 +1,194 @@
+"""A ring capture as a stream of Spark: `spark.readStream.format("wireanalyze").option("state", DIR).load("ring/")`.
+
+Theory. An offset is the number of a batch, and a batch is a list of finished files (ledger.py tells which are), written
+down before Spark hears of it; so a batch that Spark asks for again has the same files. The connections that a batch
+leaves open are beside it, written when its last row is made. Both depend on the files and the batch before alone, so
+whoever makes a batch again makes the same rows. Each capture is a chain of its own, and a task.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from analyzer.errors import UserError
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.capture_rows import (
+    build_file_rows,
+    finish_rows,
+    select_rows,
+    sort_pointers,
+    sort_rows,
+    split_rows,
+)
+from analyzer.pipeline.commit import write_atomically
+from analyzer.pipeline.data_source import ColumnMaker, SourceOptions
+from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.state_file import STATE_SCHEMA, BatchContext, build_pointer_rows
+from analyzer.pipeline.topic_names import NAMES, index_names, merge_names
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+PLAN = "plan-{}.json"
+KNOWN, ROWS = "known.json", "rows.parquet"
+
+
+class BatchPartition(InputPartition):
+    """One task: batches of one capture, each with its number and its files."""
+
+    def __init__(self, capture: str, batches: Sequence[tuple[int, Sequence[CaptureFile]]]) -> None:
+        super().__init__((capture, batches))
+
+
+class CaptureStreamReader(DataSourceStreamReader):
+    """Reads the files that a ring has finished since the last batch."""
+
+    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
+        if asked.state is None:
+            raise UserError('A stream needs a folder that remembers what was read. Give .option("state", DIR).')
+        self._asked, self._columns, self._state = asked, ColumnMaker(asked.table, schema), os.path.abspath(asked.state)
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Returns the offset before the first batch."""
+        os.makedirs(self._state, exist_ok=True)
+        return {"batch": 0}
+
+    def latestOffset(self, start: Mapping[str, int], limit: object = None) -> dict[str, int]:  # noqa: N802
+        """Plans the batch that follows `start`, if files are finished that no batch has."""
+        number = start["batch"] + 1
+        if not os.path.exists(self._find_plan(number)):
+            settle = SETTLE_SECONDS if self._asked.settle is None else self._asked.settle
+            seen = {path: FileMark(**mark) for path, mark in self._load(number - 1)["seen"].items()}
+            files = {file.path: file for file in self._asked.find_files(needed=False)}
+            captures = {path: file.capture_name for path, file in files.items()}
+            plan = plan_files(Ledger("", "", read=seen), captures, settle=settle, close=False)
+            new = {path: mark for path, mark in plan.new.items() if path not in plan.grown}
+            if not new:
+                return dict(start)
+            there = {path: mark for path, mark in {**seen, **new}.items() if path in files}
+            chosen = [{**asdict(files[path]), "size": mark.size, "changed": mark.changed} for path, mark in new.items()]
+            marks = {path: asdict(mark) for path, mark in there.items()}
+            write_atomically(self._find_plan(number), json.dumps({"files": chosen, "seen": marks}).encode())
+        return {"batch": number}
+
+    def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[InputPartition]:
+        """Returns a partition for each capture that has new files."""
+        captures: dict[str, list[tuple[int, list[CaptureFile]]]] = {}
+        for number in range(start["batch"] + 1, end["batch"] + 1):
+            files = [CaptureFile(**each) for each in self._load(number)["files"]]
+            for capture, group in groupby(files, key=lambda file: file.capture_name):
+                captures.setdefault(capture, []).append((number, list(group)))
+        return [BatchPartition(capture, batches) for capture, batches in captures.items()]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of batches that nothing which comes later can change."""
+        capture, batches = partition.value
+        chain = os.path.join(self._state, f"{zlib.crc32(os.fsencode(capture)):08x}")
+        for number, files in batches:
+            yield from map(self._columns.convert, self._read_batch(chain, number, files))
+
+    def commit(self, end: Mapping[str, int]) -> None:
+        """Removes what only batches before `end` needed."""
+        for name in os.listdir(self._state):
+            path = os.path.join(self._state, name)
+            if os.path.isdir(path):
+                for old in [each for each in _list_batches(path) if each <= end["batch"]][:-1]:
+                    shutil.rmtree(os.path.join(path, f"{OPEN_PREFIX}{old}"), ignore_errors=True)
+        for number in range(end["batch"] - 1, 0, -1):
+            try:
+                os.unlink(self._find_plan(number))
+            except FileNotFoundError:
+                break
+
+    def _read_batch(self, chain: str, number: int, files: Sequence[CaptureFile]) -> Iterator[pa.RecordBatch]:
+        os.makedirs(chain, exist_ok=True)
+        table, options = self._asked.table, self._asked.options
+        pointers, known = _continue_batch(chain, number, files, options)
+        with tempfile.TemporaryDirectory(prefix="_batch-", dir=chain) as folder:
+            carry = BatchContext(folder, number, False, known["latest"])
+            told = select_rows(split_rows(pointers), files, options, NAMES, carry=carry)
+            names = merge_names(known["names"], index_names(batch for is_state, batch in told if not is_state))
+        folder = tempfile.mkdtemp(prefix="_batch-", dir=chain)
+        states: list[pa.RecordBatch] = []
+        try:
+            if table in ("files", "findings"):
+                yield from build_file_rows(split_rows(pointers), files, options, table)
+            found = select_rows(split_rows(pointers), files, options, table, carry=replace(carry, folder=folder))
+            yield from finish_rows(_put_aside(found, states), table, known["names"] if table == NAMES else names)
+            pq.write_table(pa.Table.from_batches(states, STATE_SCHEMA), os.path.join(folder, ROWS))
+            latest = {**known["latest"], **_find_latest(pointers, files)}
+            write_atomically(os.path.join(folder, KNOWN), json.dumps({"names": names, "latest": latest}).encode())
+            with suppress(OSError):  # a batch that is made again is there already
+                os.rename(folder, os.path.join(chain, f"{OPEN_PREFIX}{number}"))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _find_plan(self, number: int) -> str:
+        return os.path.join(self._state, PLAN.format(number))
+
+    def _load(self, number: int) -> dict[str, Any]:
+        """The plan of a batch. Raises UserError where it is gone."""
+        if not number:
+            return {"files": [], "seen": {}}
+        try:
+            with open(self._find_plan(number), "rb") as file:
+                plan: dict[str, Any] = json.load(file)
+        except OSError as error:
+            raise UserError(
+                f"Cannot read {self._find_plan(number)}: {error.strerror}. The state and the checkpoint of the query "
+                "belong together: begin again with new folders for both."
+            ) from error
+        return plan
+
+
+def _continue_batch(
+    chain: str, number: int, files: Sequence[CaptureFile], options: Options
+) -> tuple[pa.Table, dict[str, Any]]:
+    """The sorted pointers of files and of connections that the batch before left open, and what it knew."""
+    pointers = sort_pointers(files, options)
+    before = max((each for each in _list_batches(chain) if each < number), default=0)
+    if not before:
+        return pointers, {"names": {}, "latest": {}}
+    place = os.path.join(chain, f"{OPEN_PREFIX}{before}")
+    with open(os.path.join(place, KNOWN), "rb") as file:
+        known: dict[str, Any] = json.load(file)
+    opened = build_pointer_rows(pq.read_table(os.path.join(place, ROWS)), place, files)
+    return sort_rows(pa.concat_tables([pa.Table.from_batches([opened]), pointers])), known
+
+
+def _put_aside(found: Iterator[tuple[bool, pa.RecordBatch]], states: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows alone; the states go into the list."""
+    for is_state, batch in found:
+        if is_state:
+            states.append(batch)
+        else:
+            yield batch
+
+
+def _find_latest(pointers: pa.Table, files: Sequence[CaptureFile]) -> dict[str, int]:
+    """By capture, the latest time that the notes among pointers tell."""
+    notes = pointers.filter(pc.equal(pc.binary_length(pointers["connection"]), 0))["packet"].to_pylist()
+    times = [last for note in notes if (last := json.loads(note)["last"]) is not None]
+    return {escape_surrogates(files[0].capture_name): max(times)} if times else {}
+
+
+def _list_batches(chain: str) -> list[int]:
+    """The numbers of the batches that are done, rising."""
+    names = (name.removeprefix(OPEN_PREFIX) for name in os.listdir(chain) if name.startswith(OPEN_PREFIX))
+    return sorted(int(name) for name in names if name.isdigit())

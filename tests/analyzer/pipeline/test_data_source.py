@@ -1,0 +1,163 @@
+"""Spark's data source: the rows of one process, with less work where a query wants less, and a ring as a stream."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
+
+import pyarrow as pa
+from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In
+from pyspark.sql.types import StructType
+
+from analyzer.errors import UserError
+from analyzer.pipeline.capture_rows import WHOLE, WHOLE_TABLES, Share, build_capture_rows
+from analyzer.pipeline.data_source import CaptureReader, CaptureSource, SourceOptions
+from analyzer.pipeline.data_stream import CaptureStreamReader
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.table_schemas import TABLES, build_schema
+from tests.analyzer.pipeline.house import GOLDEN, cut, frames_of, in_order, single, without_files
+from tests.analyzer.pipeline.test_ring import build, moved
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def source(spark: SparkSession) -> SparkSession:
+    from wireanalyze.spark import register
+
+    register(spark)
+    return spark
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture in two files, which names topics in one connection and uses their ids in others, and another one."""
+    folder = tmp_path_factory.mktemp("captures")
+    cut(folder / "two", frames_of(GOLDEN / "k4_java_share.pcap.zst"), ["1.pcap", "2.pcap"])
+    shutil.copy(GOLDEN / "k24_sasl_v0.pcap.zst", folder)
+    return folder
+
+
+def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
+    """Whatever shares the connections are divided into; see test_the_source for Spark."""
+    found: dict[str, list[pa.RecordBatch]] = {table: [] for table in TABLES}
+    for _, group in groupby(find_captures([str(captures)]).files, key=lambda file: file.capture_name):
+        files = list(group)
+        for table in TABLES:
+            for share in [WHOLE] if table in WHOLE_TABLES else [Share(0, 2), Share(1, 2)]:
+                found[table] += build_capture_rows(files, Options(), table, share)
+    rows = {name: in_order(name, pa.Table.from_batches(found[name], build_schema(name))) for name in TABLES}
+    assert without_files(rows) == without_files(single(captures))
+    assert any("js" in row["topics"] for row in rows["messages"])
+
+
+def test_the_source(source: SparkSession, captures: Path) -> None:
+    """What the query does not want is not made; the rest is as it is in a table, with the types of Spark."""
+    frame = source.read.format("wireanalyze").option("table", "exchanges").load(str(captures))
+    before = datetime(2026, 1, 1, tzinfo=UTC)
+    found = frame.where("operation = 'Metadata' AND protocol IN ('kafka', 'x')").where(frame.request_time > before)
+    rows = found.toArrow()
+    expected = [row for row in single(captures)["exchanges"] if row["operation"] == "Metadata"]
+    assert (
+        in_order("exchanges", rows.select(build_schema("exchanges").names).cast(build_schema("exchanges"))) == expected
+    )
+    assert expected
+    row = rows.to_pylist()[0]
+    assert row["latency"].total_seconds() * 10**6 == row["latency_ns"] // 1000
+    assert round(row["request_time"].timestamp() * 10**6) == row["request_time_ns"] // 1000
+
+
+def columns(table: str) -> StructType:
+    return StructType.fromDDL(CaptureSource({"table": table, "path": "x"}).schema())
+
+
+def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: Path) -> None:
+    asked = SourceOptions.parse({"path": str(captures), "table": "messages"})
+    found = CaptureReader(
+        asked, StructType.fromDDL("capture STRING, operation STRING, time_ns BIGINT, source_ip STRING")
+    )
+    everything = pa.Table.from_batches(batch for each in found.partitions() for batch in found.read(each))
+    middle = sorted(everything["time_ns"].to_pylist())[len(everything) // 2]
+    filters = [
+        EqualTo(("capture",), str(captures)),
+        In(("operation",), ("Metadata", "SaslHandshake")),
+        GreaterThanOrEqual(("time_ns",), middle),
+    ]
+    assert list(found.pushFilters(filters)) == filters
+    partitions = found.partitions()
+    assert [files[0].name for files, _ in (each.value for each in partitions)] == ["k24_sasl_v0.pcap.zst"]
+    rows = [row for batch in found.read(partitions[0]) for row in batch.to_pylist()]
+    assert rows == [
+        row
+        for row in everything.to_pylist()
+        if row["capture"] == str(captures) and row["operation"] in filters[1].value and row["time_ns"] >= middle
+    ]
+    assert rows
+    assert {row["source_ip"] for row in rows} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"tabel": "x"}, "The data source has no option 'tabel'."),
+        ({"table": "x"}, "There is no table 'x'. Give one of messages,"),
+        ({"table": "names"}, "No capture was given."),
+        ({"path": "x", "window": "a"}, "An option of the data source is wrong: invalid literal"),
+        ({"path": "x", "decode_as": "1=x"}, "An option of the data source is wrong: There is no protocol 'x'"),
+    ],
+)
+def test_wrong_options_are_a_sentence(given: dict[str, str], text: str) -> None:
+    with pytest.raises(UserError) as raised:
+        SourceOptions.parse(given)
+    assert str(raised.value).startswith(text)
+
+
+@pytest.mark.parametrize("table", ["messages", "exchanges"])
+def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: Path) -> None:
+    """Each batch finds some more files, is made twice, and those of before are gone."""
+    build(tmp_path / "whole")
+    live, state = tmp_path / "ring", tmp_path / "state"
+    live.mkdir()
+    given = {"path": str(live), "table": table, "state": str(state)}
+    files, rows = sorted((tmp_path / "whole").iterdir()), list[pa.RecordBatch]()
+    offset = CaptureStreamReader(SourceOptions.parse(given), columns(table)).initialOffset()
+    for some in (files[:3], files[3:4], files[4:]):
+        for path in live.iterdir():
+            path.unlink()
+        for path in some:
+            path.rename(live / path.name)
+        reader = CaptureStreamReader(SourceOptions.parse(given), columns(table))
+        end = reader.latestOffset(offset)
+        assert (end, reader.latestOffset(offset)) == ({"batch": offset["batch"] + 1}, end)
+        tries = [[batch for each in reader.partitions(offset, end) for batch in reader.read(each)] for _ in range(2)]
+        assert tries[0] == tries[1]
+        rows, offset = [*rows, *tries[1]], end
+        reader.commit(end)
+        assert reader.latestOffset(end) == end
+    found = pa.Table.from_batches(rows).select(build_schema(table).names).cast(build_schema(table))
+    build(tmp_path / "whole_again")
+    expected = moved(single(tmp_path / "whole_again"), live)[table]
+    ended = [row for row in expected if row.get("answered") is not False and row.get("partner_id", "") is not None]
+    assert ended
+    known = {(row["capture"], row.get("id") or row.get("request_id")) for row in ended}
+    mine = in_order(table, found)
+    assert [row for row in mine if (row["capture"], row.get("id") or row.get("request_id")) in known] == ended
+    assert len(os.listdir(state)) == 2
+
+
+def test_a_stream_needs_a_state(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="A stream needs a folder"):
+        CaptureStreamReader(SourceOptions.parse({"path": str(tmp_path)}), StructType())
