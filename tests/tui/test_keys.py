@@ -17,7 +17,7 @@ from tui.model.detail import find_range
 
 def test_every_key_is_bound_once_and_reported_in_help() -> None:
     for where in TITLES:
-        places = (where, "screen") if where == "time" else (where, "pane", "screen")
+        places = (where,) if where == "time" else (where, "pane", "screen")
         keys = [key for row in KEYS if row.place in places for key in row.keys.split(",") if key]
         assert len(keys) == len(set(keys)), where
         assert len(list_bindings(where)) == sum(row.place == where and bool(row.keys) for row in KEYS)
