@@ -16,10 +16,10 @@ from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
+from analyzer.config.plugin_files import list_plugin_files
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
-from analyzer.plugin_files import list_plugin_files
 from analyzer.render import extras
 
 if TYPE_CHECKING:
@@ -174,13 +174,13 @@ def command(
                 options,
                 ring_capture.RingCapture(state, close, SETTLE_SECONDS if settle is None else settle),
             )
-    _tell(report)
+    tell(report)
     if state is None and not report.rows["messages"]:
         raise UserError("No message was found. `wireanalyze protocols` lists the protocols that are decoded.")
 
 
-def _tell(report: RunReport) -> None:
-    """What was done, and what was not."""
+def tell(report: RunReport) -> None:
+    """Prints what a run has done, and what not."""
     from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ, describe_overlaps
 
     for note in report.files:
