@@ -123,21 +123,23 @@ class _Sequence:
         table = session.rows
         names = [each.name if each.is_server else each.title for each in participants.known]
         order = _order_lanes(participants, len(names))
-        named = set(order[: most_lanes - 1] if len(order) > most_lanes else order)
-        self.lanes = [names[each] for each in order if each in named] + [OTHERS] * (len(named) < len(order))
+        total = np.bincount(participants.sides.ravel(), minlength=len(names))
+        many = len(order) > most_lanes
+        named = set(sorted(order, key=lambda each: -int(total[each]))[: most_lanes - 1] if many else order)
+        self.lanes = [names[each] for each in order if each in named] + [OTHERS] * many
         lane = np.full(max(len(names), 1), len(named), np.int64)
         lane[[each for each in order if each in named]] = np.arange(len(named))
         sides = lane[participants.sides] if len(rows) else np.zeros((0, 2), np.int64)
         by_client: Bools = table.column("side")[rows] == FROM_CLIENT
         self._sender = np.where(by_client, sides[:, 0], sides[:, 1])
         self._receiver = np.where(by_client, sides[:, 1], sides[:, 0])
-        self._sides = sides
         self._role: Array = table.column("role")[rows]
         self._partner = self._find_partners(table.column("partner")[rows].astype(np.int64))
         operation = table.column("operation")[rows]
         answered = np.flatnonzero((self._role == Role.RESPONSE) & (self._partner >= 0))
         operation[answered] = operation[self._partner[answered]]
-        (*_, self._operations), self._kinds = make_group_keys([sides[:, 0], sides[:, 1], operation])
+        columns = [sides[:, 0], sides[:, 1], np.where(self._role == Role.REQUEST, -1, by_client), operation]
+        (*_, self._operations), self._kinds = make_group_keys(columns)
 
     def _find_partners(self, partner: Ints) -> Ints:
         """Returns the place of each row's partner among the rows, -1 for none."""
@@ -205,9 +207,9 @@ class _Sequence:
 
     def _make_fold(self, at: int, count: int) -> Step:
         name = self._session.engine.names.text(int(self._operations[self._kinds[at]])) or "raw"
-        client, server = self._sides[at].tolist()
-        row = int(self._rows[at])
-        return Step(self._find_time(at), client, server, name, both=True, count=count, rows=(row,))
+        ends, row = (int(self._sender[at]), int(self._receiver[at])), int(self._rows[at])
+        both = bool(self._role[at] == Role.REQUEST)
+        return Step(self._find_time(at), *ends, name, both=both, count=count, rows=(row,))
 
     def _make_exchange(self, at: int, answer: int, cells: dict[int, dict[str, object]]) -> Step:
         request, response = (self._make_message(place, cells) for place in (at, answer))
@@ -252,7 +254,6 @@ def _order_lanes(participants: Participants, count: int) -> list[int]:
     if not count:
         return []
     pairs, many = np.unique(participants.sides, axis=0, return_counts=True)
-    total = np.bincount(participants.sides.ravel(), minlength=count)
     order: list[int] = []
     for place in np.argsort(-many, kind="stable").tolist():
         for each in pairs[place].tolist():
@@ -262,8 +263,6 @@ def _order_lanes(participants: Participants, count: int) -> list[int]:
     if len(servers) == len(order):
         return sorted(order, key=lambda each: participants.known[each].name)
     clients = [each for each in order if each not in servers]
-    if len(order) > MOST_LANES:  # the most active first, whoever they are
-        return sorted(order, key=lambda each: -int(total[each]))
     half = len(clients) // 2 if len(servers) == 1 else len(clients)
     return [*clients[:half], *servers, *clients[half:]]
 

@@ -31,7 +31,7 @@ def format_sequence(diagram: SequenceDiagram, width: int) -> list[tuple[Line, St
     """Formats a diagram in lines of `width` cells; each has its step, the heads of lanes have none."""
     lanes = len(diagram.lanes)
     spacing = max(LEAST_LANE, min(MOST_LANE, (width - TIME_WIDTH - GOOD_DETAIL) // max(lanes, 1)))
-    room = max(width - TIME_WIDTH - spacing * lanes, LEAST_DETAIL)
+    room = max(width - TIME_WIDTH - spacing * lanes, 0)
     names = "".join(_fit(safe_text(name), spacing - 1).ljust(spacing) for name in diagram.lanes)
     lines: list[tuple[Line, Step | None]] = [((("place", " " * TIME_WIDTH), ("title", names)), None)]
     return [*lines, *((_format_step(step, diagram, lanes, spacing, room), step) for step in diagram.steps)]
