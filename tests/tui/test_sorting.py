@@ -38,7 +38,7 @@ async def test_the_list_is_sorted_and_stays_sorted(found: Drive) -> None:
     assert "Latency▲" in found.text("list-head")
     await found.ask("slash", "operation == Fetch")
     await ordered(found, "latency")
-    await found.press("j", "j")
+    await found.press("g", "j", "j")
     assert found.row == wanted(found, "latency")[2]
     await found.press("v")
     assert found.main.timeline.timeline.order is None
@@ -74,7 +74,6 @@ async def test_a_partner_is_seen_behind_a_filter(found: Drive) -> None:
     assert found.rows() == sorted([*responses, partner])
     await found.press("p")
     assert found.row == row
-    assert "○" in found.text("list")
     await found.press("escape")
     await found.filtered()
     assert len(found.rows()) == 648
