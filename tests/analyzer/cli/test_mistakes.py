@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.program import COMMANDS
-from analyzer.cli.tshark_options import HINTS
+from analyzer.cli.usage import HINTS
 from tests.analyzer.cli.conftest import Call
 
 CAPTURE = (Path(__file__).parents[3] / "captures" / "kafka.pcap").read_bytes()

@@ -12,7 +12,7 @@ from dissectors.guide import Page
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.guide import GUIDE
 from dissectors.rocketmq.tables import table
-from dissectors.wire.guide.shelf import Shelf
+from dissectors.wire.guide import Shelf
 
 ACK = """\
 ACK_MESSAGE (request code 200051)
