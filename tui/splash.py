@@ -29,7 +29,8 @@ from tui.model.drawing import fit_spans
 from tui.model.pane_layout import Arrangement
 from tui.model.row_cells import CellReader
 from tui.model.row_lines import COLUMNS_KEY, RowLines
-from tui.model.row_spans import Span, make_stream_spans
+from tui.model.row_spans import Span
+from tui.model.stream_lines import FIRST_ROWS, make_stream_spans
 from tui.model.timeline import FLAT_KEY, ListPlace, Timeline
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.palettes import PALETTES, StyleWords, detect_colour_system, resolve_palette
@@ -136,9 +137,9 @@ def _make_lines(
         if place.row is not None:
             return read[place.row].spans
         stream = place.stream
-        return make_stream_spans(
-            cells.read_stream(stream, timeline.count_messages(stream)), digits, opened=timeline.is_open(stream)
-        )
+        first_rows = timeline.list_rows(stream)[:FIRST_ROWS].tolist()
+        read_cells = cells.read_stream(stream, timeline.count_messages(stream), first_rows=first_rows)
+        return make_stream_spans(read_cells, digits, opened=timeline.is_open(stream), width=width)
 
     return columns.make_head(), [line(place) for place in places]
 

@@ -12,7 +12,8 @@ import click
 from analyzer.capture.output import STANDARD
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
-from analyzer.cli.export_forms import check_options, rows_of
+from analyzer.cli.export_forms import check_options, require_path, rows_of
+from analyzer.cli.export_ring import RingOptions, export_ring
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.jobs import jobs_option
@@ -22,7 +23,7 @@ from analyzer.cli.printing import time_format_option
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
-from analyzer.cli.values import OneOf
+from analyzer.cli.values import OneOf, Seconds
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
@@ -78,6 +79,18 @@ ALL = "all"
 @click.option(
     "--max-files", type=Count(), default=MOST_FILES, show_default=True, help="Write at most N files into a folder."
 )
+@click.option(
+    "--state",
+    metavar="DIR",
+    help="For parquet: add only what is new since the last run; DIR remembers it. For ring captures.",
+)
+@click.option("--close", is_flag=True, help="With --state: the ring has ended. Write the unfinished exchanges, too.")
+@click.option(
+    "--settle",
+    type=Seconds(0),
+    metavar="SECONDS",
+    help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
+)
 @decode_as_option
 @limits_options
 @jobs_option()
@@ -101,6 +114,9 @@ def command(
     stream: str | None,
     only: str | None,
     max_files: int | None,
+    state: str | None,
+    close: bool,
+    settle: float | None,
     limits: Limits,
     jobs: int | None,
 ) -> None:
@@ -112,6 +128,7 @@ def command(
       wireanalyze export captures/kafka.pcap -Y 'latency > 400ms' -e time,client,latency -o slow.csv
       wireanalyze export captures/kafka.pcap -Y 'operation == Fetch' --partners -o fetches.pcapng
       wireanalyze export captures/mixed.pcapng --as objects -o payloads
+      wireanalyze export captures/ --as parquet -o tables --state state
 
     These are the formats:
 
@@ -125,7 +142,11 @@ def command(
     stream                  the bytes of one connection (--stream)
 
     The command writes OUT completely or not at all. It replaces an existing OUT only with --force.
+
+    With --state, FILE may also be a folder. Run the fourth example from cron, more often than the ring overwrites its
+    oldest file, and with the same options each time. It does what pipeline --state does, without Spark.
     """
+    require_path(out)
     what = ExportRequest(
         out=out,
         form=_form(form, {"tables": tables, "handshakes": handshakes or embed_keys, "split": split}, out),
@@ -142,6 +163,10 @@ def command(
         time=time,
         config=settings,
     )
+    narrowed = {"-Y": wanted, "--stream": stream, "--only": only, "--partners": partners}
+    if state is not None or close or settle is not None:
+        export_ring(what, files, decode_as, jobs, RingOptions(state, close, settle), narrowed)
+        return
     check_options(what, reader, stream)
     gc.freeze()  # see list
     with load_session(files, decode_as, reader, jobs) as session:

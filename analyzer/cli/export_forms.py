@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,17 @@ MEANT_FOR = {
     "--split": ("split", ("raw",)),
 }
 """Options that some forms alone have."""
+
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def require_path(out: str) -> None:
+    """Raises UserError for a URI: an export writes to files and folders only."""
+    if _URI.match(out):
+        raise UserError(
+            f"export does not write to {out.partition(':')[0]}://. Give a file or folder of a mounted file system."
+        )
 
 
 def check_options(request: ExportRequest, reader: ReaderName, stream: str | None) -> None:

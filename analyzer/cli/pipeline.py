@@ -174,13 +174,13 @@ def command(
                 options,
                 ring_capture.RingCapture(state, close, SETTLE_SECONDS if settle is None else settle),
             )
-    _tell(report)
+    tell(report)
     if state is None and not report.rows["messages"]:
         raise UserError("No message was found. `wireanalyze protocols` lists the protocols that are decoded.")
 
 
-def _tell(report: RunReport) -> None:
-    """What was done, and what was not."""
+def tell(report: RunReport) -> None:
+    """Prints what a run has done, and what not."""
     from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ, describe_overlaps
 
     for note in report.files:

@@ -29,8 +29,8 @@ LINES = ("ndjson", "json", "csv", "tsv")
 TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
 """Those of analyzer.pipeline.table_schemas, which would bring pyarrow along."""
 
-MORE_TABLES = ("reports",)
-"""Those that are written if they are asked for: each takes one more reading of all messages."""
+MORE_TABLES = ("files", "reports")
+"""Those that are written if they are asked for; `reports` takes one more reading of all messages."""
 
 TOGETHER = 98_304
 """Rows after which it is told how many have been written."""

@@ -146,7 +146,7 @@ class RunFolder(NamedTuple):
 
 
 def finish_run(
-    spark: SparkSession, place: RunFolder, written: Iterable[WrittenFile], known: TopicNames
+    spark: SparkSession | None, place: RunFolder, written: Iterable[WrittenFile], known: TopicNames
 ) -> tuple[list[WrittenFile], TopicNames]:
     """Brings the tables of a run to their end. known: names that were told before.
 
@@ -197,10 +197,12 @@ def _measure_files(place: RunFolder, written: Iterable[WrittenFile]) -> int:
     return sum(os.path.getsize(os.path.join(place.folder, each.path)) for each in written)
 
 
-def _rewrite_files(spark: SparkSession, place: RunFolder, files: Sequence[WrittenFile], names: TopicNames) -> None:
+def _rewrite_files(
+    spark: SparkSession | None, place: RunFolder, files: Sequence[WrittenFile], names: TopicNames
+) -> None:
     """Puts names into files that have ids of them."""
     size = _measure_files(place, files)
-    if size <= SMALL_BYTES or not place.shared:
+    if spark is None or size <= SMALL_BYTES or not place.shared:
         for each in files:
             rewrite_file(os.path.join(place.folder, each.path), each.table, names)
         return
@@ -215,11 +217,11 @@ def _rewrite_files(spark: SparkSession, place: RunFolder, files: Sequence[Writte
 
 
 def _merge_summaries(
-    spark: SparkSession, place: RunFolder, parts: Sequence[WrittenFile], names: TopicNames
+    spark: SparkSession | None, place: RunFolder, parts: Sequence[WrittenFile], names: TopicNames
 ) -> list[WrittenFile]:
     """The table of summaries, made of its parts."""
     size = _measure_files(place, parts)
-    if size <= SMALL_BYTES or not place.shared:
+    if spark is None or size <= SMALL_BYTES or not place.shared:
         found = _rewrite_table(
             place, SUMMARIES, parts, merge_summaries(_read_batches(place, parts, PART_SCHEMA), names)
         )

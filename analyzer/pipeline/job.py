@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from analyzer.pipeline.local_run import ListedRow
+
 ATTEMPTS = 16
 """A run is given up when that often more files have vanished while they were read."""
 
@@ -100,9 +102,12 @@ def run(
 
 
 def fill_folder(
-    spark: SparkSession, batch: BatchPlan, folder: str, options: Options, known: Sequence[FileNote] = ()
+    spark: SparkSession | None, batch: BatchPlan, folder: str, options: Options, known: Sequence[FileNote] = ()
 ) -> RunReport:
-    """Writes the tables of a batch into an empty folder. known: files that are lost already. Raises UserError."""
+    """Writes the tables of a batch into an empty folder. Raises UserError.
+
+    spark: None: processes of this machine do the work (local_run.py). known: files that are lost already.
+    """
     lost = {each.path: each for each in known}
     for _ in range(ATTEMPTS):
         tried = _Attempt(batch.files, folder)
@@ -118,7 +123,7 @@ def fill_folder(
         )
     tried.tidy(None if batch.carry is None else batch.carry.folder)
     report = RunReport(files=[*lost.values(), *tried.notes()])
-    place = RunFolder(folder, batch.part, not options.shuffled)
+    place = RunFolder(folder, batch.part, spark is not None and not options.shuffled)
     tables = [each for each in tried.written if each.table != STATE]
     written, report.names = finish_run(spark, place, tables, batch.names)
     sink = ParquetSink(folder, f"{batch.part}-files")
@@ -131,7 +136,9 @@ def fill_folder(
     return report
 
 
-def _run_tasks(spark: SparkSession, batch: BatchPlan, folder: str, options: Options) -> Iterator[Row]:
+def _run_tasks(
+    spark: SparkSession | None, batch: BatchPlan, folder: str, options: Options
+) -> Iterator[Row | ListedRow]:
     """What tasks say, and where they cannot write, what they have written."""
     if not batch.files and batch.opened is None:
         return
@@ -141,6 +148,11 @@ def _run_tasks(spark: SparkSession, batch: BatchPlan, folder: str, options: Opti
         for place, file in enumerate(batch.files)
         if file.path in batch.begins
     }
+    if spark is None:
+        from analyzer.pipeline.local_run import run_tasks
+
+        yield from run_tasks(batch.files, options, begins, batch.opened, work)
+        return
     splits = split_files(spark, batch.files, options, begins)
     done = read_sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, LIST_COLUMNS)
     if not options.shuffled:
@@ -164,7 +176,7 @@ class _Attempt:
         self.written: list[WrittenFile] = []
         self.missing: dict[str, str] = {}
 
-    def take(self, rows: Iterator[Row]) -> None:
+    def take(self, rows: Iterator[Row | ListedRow]) -> None:
         """Raises UserError for what has nothing to do with a file."""
         for row in rows:
             if row.path is None:

@@ -6,29 +6,38 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
+
+import numpy as np
 
 from analyzer.capture.output import create_scratch_folder, make_write_error, publish_folder
 from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
+from analyzer.jobs import divide, map_in_order
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline import finish
 from analyzer.pipeline.arrow_columns import TableBatch
+from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.commit import refuse_others
+from analyzer.pipeline.file_notes import DAMAGED, QUARANTINED, READ, FileNote, build_file_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins, RowSelection
-from analyzer.pipeline.parquet_files import ParquetSink
+from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.report_rows import build_report_rows
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.table_builder import build_tables
+from analyzer.pipeline.table_builder import WINDOW, build_tables
 from analyzer.pipeline.table_schemas import REPORTS, TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.views import write_views
 from analyzer.session import Analysis, Session
+from dissectors.finding import Severity
 
-PART_NAME = "part-00000"
-"""What the files of a table are called; there is one in each of its folders."""
+FILES = "files"
+DIVIDED_TABLES = frozenset(("messages", "findings", "records"))
+"""Tables of which several processes write some rows each."""
 
 
 def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator[TableBatch]:
@@ -118,25 +127,81 @@ def _write_rows(
     named: Collection[str],
     tick: Callable[[], None],
 ) -> dict[str, int]:
-    sink = ParquetSink(folder, PART_NAME)
-    try:
-        chosen = RowSelection.select_all(session) if rows is None else RowSelection.select_rows(session, rows)
-        for found in finish.finish_tables(
-            build_tables(session, _build_origins(session), options, chosen, finish.add_required_tables(named)), named
-        ):
-            tick()
-            sink.add(found)
-        if REPORTS in named:
-            tick()
-            for found in build_report_rows(session, _find_capture(session), rows, options):
+    chosen = RowSelection.select_all(session) if rows is None else RowSelection.select_rows(session, rows)
+    origins = _build_origins(session)
+    parts = _divide_work(session, chosen, named)
+    learn = lru_cache(maxsize=1)(DecoderMemory)
+
+    def write_part(part: _WorkPart) -> list[WrittenFile] | UserError:
+        sink = ParquetSink(folder, f"part-{part.number:05}")
+        made = build_tables(session, origins, options, part.rows, finish.add_required_tables(part.named), learn)
+        try:
+            for found in finish.finish_tables(made, part.named):
+                tick()
                 sink.add(found)
-        written = sink.close()
-    except OSError as error:
-        raise make_write_error(folder, error) from error
+            for found in _build_other_tables(session, rows, options, part.named, tick):
+                sink.add(found)
+            return sink.close()
+        except OSError as error:
+            return make_write_error(folder, error)  # of a forked process, too
+
     counts = dict.fromkeys(named, 0)
-    for each in written:
-        counts[each.table] += each.rows
+    for written in map_in_order(write_part, parts, session.jobs):
+        if isinstance(written, UserError):
+            raise written
+        for each in written:
+            counts[each.table] += each.rows
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkPart:
+    """What one process writes at a time: these tables of these rows."""
+
+    number: int
+    rows: RowSelection
+    named: Collection[str]
+
+
+def _divide_work(session: Session, chosen: RowSelection, named: Collection[str]) -> list[_WorkPart]:
+    """Divides the tables among processes: what is read of messages by rows, all else as one part."""
+    divided = DIVIDED_TABLES.intersection(named)
+    runs = divide(len(chosen.messages), session.jobs, WINDOW)
+    if session.jobs == 1 or not divided or not runs:
+        return [_WorkPart(0, chosen, named)]
+    others = [_WorkPart(0, chosen, [each for each in named if each not in divided])]
+    nothing = np.zeros(0, np.int64)
+    return others + [
+        _WorkPart(
+            number,
+            RowSelection(chosen.messages[run.start : run.stop], nothing, nothing, chosen.whole and number == 1),
+            divided,
+        )
+        for number, run in enumerate(runs, 1)
+    ]
+
+
+def _build_other_tables(
+    session: Session, rows: Ints | None, options: Options, named: Collection[str], tick: Callable[[], None]
+) -> Iterator[TableBatch]:
+    """The tables that are not made of messages one by one."""
+    if FILES in named:
+        yield from build_file_tables(list(_list_file_notes(session)), options)
+    if REPORTS in named:
+        tick()
+        yield from build_report_rows(session, _find_capture(session), rows, options)
+
+
+def _list_file_notes(session: Session) -> Iterator[FileNote]:
+    """What is said of each file; findings about files are in their table already."""
+    capture = _find_capture(session)
+    for info in session.packets.files:
+        texts = (each.text for each in session.packets.findings if each.severity is Severity.ERROR)
+        reason = next((text for text in texts if text.startswith(info.path)), None)
+        state = READ if reason is None else DAMAGED if info.packets else QUARANTINED
+        size = os.path.getsize(info.path) if os.path.isfile(info.path) else None
+        about = (capture, os.path.basename(info.path), state, reason, size, info.format or None, info.compression)
+        yield FileNote(os.path.abspath(info.path), *about, info.packets, info.first, info.last)
 
 
 def _build_origins(session: Session) -> CountingOrigins:

@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import SHIFT
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, merge_rows
 from analyzer.columns.values import TextColumn
 from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis
@@ -134,7 +134,7 @@ class RowSelection:
         role, partner = session.rows.column("role"), session.rows.column("partner")
         answered = partner[rows[role[rows] == Role.RESPONSE]].astype(np.int64)
         related = np.concatenate((rows, answered[answered != NULL]))
-        requests = np.unique(related[role[related] == Role.REQUEST])
+        requests = merge_rows(len(role), related[role[related] == Role.REQUEST])
         streams = np.unique(session.rows.column("stream")[rows]).astype(np.int64)
         return cls(rows, requests, streams, False)
 

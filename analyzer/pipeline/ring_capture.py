@@ -49,9 +49,9 @@ class RingCapture:
 
 
 def run(
-    spark: SparkSession, sources: CaptureSources, folder: str, options: Options, ring: RingCapture
+    spark: SparkSession | None, sources: CaptureSources, folder: str, options: Options, ring: RingCapture
 ) -> job.RunReport:
-    """Adds a batch to the tables. Raises UserError."""
+    """Adds a batch to the tables; without Spark, processes of this machine do the work. Raises UserError."""
     folder, state = os.path.abspath(folder), os.path.abspath(ring.state)
     if remote := [file.path for file in sources.files if file.remote]:
         raise UserError(
@@ -92,7 +92,7 @@ def _remove_old_states(state: str, ledger: Ledger) -> None:
 class _Run:
     """One run, with the locks held."""
 
-    spark: SparkSession
+    spark: SparkSession | None
     folder: str
     state: str
     options: Options

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Array, Ints, make_group_keys
+from analyzer.columns.arrays import Array, Ints, make_group_keys, merge_rows
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.pipeline import message_tables, stream_tables, topic_names
@@ -156,7 +156,7 @@ class _TableBuilder:
         self.session, self.chosen, self._learn = session, chosen, learn
         self._origins, self._options, self._named = origins, options, named
         self._reader, self._reported = RowReader(session), ErrorColumn()
-        self._subjects = TopicColumns(session, np.union1d(chosen.messages, chosen.requests))
+        self._subjects = TopicColumns(session, merge_rows(len(session.rows), chosen.messages, chosen.requests))
 
     def list_topics(self, rows: Ints) -> pa.Array:
         """For each of some rows the list of topics that it is about."""

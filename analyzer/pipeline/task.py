@@ -65,6 +65,10 @@ class TaskWork:
         task = TaskContext.get()
         assert task is not None
         part = f"{self.part}-{task.partitionId():05}-{task.taskAttemptId()}"
+        yield from self.write_part(batches, part)
+
+    def write_part(self, batches: Iterable[pa.RecordBatch], part: str) -> Iterator[pa.RecordBatch]:
+        """Writes the files of a task, whose names begin with `part`, and yields the list of them (LIST_SCHEMA)."""
         with _open_output_folder(self.folder) as folder:
             yield from self._write(batches, folder, part)
 

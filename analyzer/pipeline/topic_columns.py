@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Ints, find_runs, make_group_keys
+from analyzer.columns.arrays import Ints, find_runs, make_group_keys, merge_rows
 from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.request_fields import find_own_request_rows
 from analyzer.decode.rows import RowReader
@@ -100,7 +100,7 @@ class TopicColumns:
             return
         place = int(np.searchsorted(self._requests, missing.min()))
         ahead = self._requests[place : place + WINDOW]
-        missing = np.unique(np.concatenate((missing, ahead[self._of_row[ahead] == _UNREAD])))
+        missing = merge_rows(len(self._of_row), missing, ahead[self._of_row[ahead] == _UNREAD])
         numbers = np.zeros((len(ALIASES), len(missing)), np.int64)
         for place, column in enumerate(ALIASES):
             for field in self._fields[column]:

@@ -8,8 +8,7 @@ and probe.py read the first bytes; body.py reads everything.
 
 from __future__ import annotations
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, lazy
-from dissectors.field import Tree
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.kafka.body import decode_tree, decode_values
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
 from dissectors.kafka.info import info_line
@@ -43,6 +42,9 @@ class Kafka(Dissector):
     software = ("ApiVersions.request.clientSoftwareName", "ApiVersions.request.clientSoftwareVersion")
     color = "blue"
     fast_path = "dissectors.kafka.fast_path"
+    conversation = lazy("dissectors.kafka.conversation:KafkaConversation")
+    values = staticmethod(decode_values)
+    tree = staticmethod(decode_tree)
     projection = lazy("dissectors.kafka.projection:make_projection")
     template = lazy("dissectors.kafka.template:template")
     catalog = lazy("dissectors.kafka.catalog:CATALOG")
@@ -69,20 +71,6 @@ class Kafka(Dissector):
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Returns key, version, correlation and client of a request; a response's correlation alone."""
         return request_header(prefix) if from_client else response_header(prefix)
-
-    def conversation(self) -> Conversation:
-        """Returns a queue of unanswered requests."""
-        from dissectors.kafka.conversation import KafkaConversation  # decoding one message needs no queue
-
-        return KafkaConversation()
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Returns the body's fields by the schema's names."""
-        return decode_values(message, context)
-
-    def tree(self, message: bytes, context: Context) -> Tree:
-        """Returns length, header and body with their places."""
-        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, members and errors, briefly; of a guess, that it is one."""

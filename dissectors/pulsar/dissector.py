@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Values, lazy
+from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Values, lazy
 from dissectors.field import Tree
 from dissectors.pulsar.commands import Command, commands, make_error
 from dissectors.pulsar.expert_info import collect_findings
@@ -52,6 +52,8 @@ class Pulsar(Dissector):
     client = "software"
     color = "bright_blue"
     fast_path = "dissectors.pulsar.fast_path"
+    conversation = lazy("dissectors.pulsar.conversation:PulsarConversation")
+    info = staticmethod(format_info)
     refused = staticmethod(describe_too_large)
     projection = lazy("dissectors.pulsar.projection:make_projection")
     template = staticmethod(partial(symbolic, decode_frame, make_body))
@@ -75,12 +77,6 @@ class Pulsar(Dissector):
         """Returns the command, and the number that it carries or repeats."""
         return read_header(prefix, from_client).header
 
-    def conversation(self) -> Conversation:
-        """Returns the questions without an answer, and the client's version."""
-        from dissectors.pulsar.conversation import PulsarConversation  # decoding one message needs no pairing
-
-        return PulsarConversation()
-
     def values(self, message: bytes, context: Context) -> Body:
         """Returns the command's fields by the names of the proto, and the payload with its metadata."""
         sections = PlainSections(message)
@@ -98,7 +94,3 @@ class Pulsar(Dissector):
         )
 
         return open_tree(read_with_findings(message, context))
-
-    def info(self, body: Body, context: Context) -> str:
-        """Returns topic, subscription, ids, sizes and errors, briefly."""
-        return format_info(body, context)

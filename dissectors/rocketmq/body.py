@@ -13,9 +13,10 @@ seconds, so it has one reader, and values are folded out of its nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+from dissectors.api import Context
 from dissectors.errors import DecodeError, MalformedField
 from dissectors.field import Field, FieldSpec, Label
 from dissectors.rocketmq.codes import operations
@@ -23,8 +24,9 @@ from dissectors.rocketmq.command import decode_json_body
 from dissectors.rocketmq.labels import COMPRESSED, format_permission
 from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
 from dissectors.rocketmq.stored import BATCH, MESSAGES, add_uncompressed, can_be_item, can_be_stored, decompress_body
-from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.frame import Frame
+from dissectors.wire.frame import Read as Decode
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json, space
 from dissectors.wire.primitive import Length
@@ -147,33 +149,44 @@ def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: byte
 # ---- values
 
 
-def decode_body(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
-    """Returns `body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
+def decode_body(frame: Frame, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any] | None:
+    """Returns `body`, and what stands beside it, of a list of messages or of what an application sends; else None.
 
-    header: by the header class, for its sysFlag.
+    header: by the header class, for its sysFlag. Raises one of emit.FAILURES.
     """
-    if at == len(message):
-        return {"body": None}
-    data = message[at:]
-    kind = resolve_body_kind(kind, header, data)
-    if kind == "messages":
-        return {"body": {"messages": MESSAGES.decode(message, at, Budget())}}
-    if kind == "batch":
-        return {"body": {"messages": BATCH.decode(message, at, Budget())}}
+    if kind in _LISTS:
+        return {"body": {"messages": frame.content(at, _LISTS[kind])}}
+    if kind != "payload":
+        return None
+    found, flag = {"body": frame.rest(at)}, header.get("sysFlag")
+    if type(flag) is int and flag & COMPRESSED:
+        found["bodyUncompressed"] = frame.content(at, _make_decompressor(flag))
+    return found
+
+
+_LISTS: Mapping[str | None, Decode] = {
+    "messages": lambda content, budget: MESSAGES.decode(content, 0, budget),
+    "batch": lambda content, budget: BATCH.decode(content, 0, budget),
+}
+
+
+@cache
+def _make_decompressor(flag: int) -> Decode:
+    """What decompresses bodies as a sysFlag says."""
+    return lambda content, budget: decompress_body(flag, content, budget, 0)
+
+
+def decode_rest(frame: Frame, at: int, kind: str | None, context: Context) -> dict[str, Any]:
+    """Returns `body` for all other kinds. Raises one of emit.FAILURES."""
+    data = frame.data[at : frame.end]
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
         return {"body": decode_json_body(data)}
     if kind == "text":
         text = data.decode()
         return {"body": Secret(text) if is_sensitive(text) else text}
-    if kind == "payload":
-        flag = header.get("sysFlag")
-        if type(flag) is int and flag & COMPRESSED:
-            return {"body": data, "bodyUncompressed": decompress_body(flag, data, Budget(), at)}
-    elif kind is not None and kind != CHECKPOINT:
+    if kind is not None and kind != CHECKPOINT:
         raise Unfit
-    elif HINT.search(data):
-        return {"body": Secret(data)}
-    return {"body": data}
+    return {"body": Secret(data) if HINT.search(data) else data}
 
 
 # ---- nodes

@@ -124,8 +124,12 @@ class HeaderField(NamedTuple):
     is_converted: bool
 
 
-def _make_integer_parser(bits: int) -> Callable[[str], int]:
-    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+BOUNDS = {"int": (-(1 << 31), (1 << 31) - 1), "long": (-(1 << 63), (1 << 63) - 1)}
+"""The least and the greatest number, by the type of a field."""
+
+
+def _make_integer_parser(kind: str) -> Callable[[str], int]:
+    low, high = BOUNDS[kind]
 
     def convert(text: str) -> int:
         if not _NUMBER.fullmatch(text):
@@ -145,8 +149,8 @@ def _parse_boolean(text: str) -> bool:
 
 _CONVERT: Mapping[str, Callable[[str], object] | None] = {
     "string": None,
-    "int": _make_integer_parser(32),
-    "long": _make_integer_parser(64),
+    "int": _make_integer_parser("int"),
+    "long": _make_integer_parser("long"),
     "bool": _parse_boolean,
 }
 

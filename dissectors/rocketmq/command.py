@@ -1,4 +1,4 @@
-"""A command's header to plain values: the fast path for headers that are written as RocketMQ writes them.
+"""A command's header to values, plain or symbolic (wire.frame): headers that are written as RocketMQ writes them.
 
 Facts. A frame is an int32 length, an int32 whose highest byte says how the header is written and whose rest is the
 header's length, the header, and the body up to the frame's end. Written as JSON (0) the header is one object; written
@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import json
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dissectors.rocketmq.codes import find_language
+from dissectors.wire.frame import Frame
 from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.varint import Unfit
@@ -92,6 +93,7 @@ FIXED = Struct(">hbhiii")
 """A binary header up to the remark: code, language, version, opaque, flag, and the remark's length."""
 
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+_OPAQUE_AT = 5
 _KEY = Struct(">h")
 _SIZE = Struct(">i")
 
@@ -102,73 +104,79 @@ class CommandHeader(NamedTuple):
     code: int
     language: str | int
     version: int
-    opaque: int
     flag: int
     remark: str | None
-    ext: dict[str, str]
+    ext: dict[str, Any]
     serialize: str
     stop: int
 
 
-def decode_command(message: bytes) -> CommandHeader:
+def decode_command(frame: Frame) -> CommandHeader:
     """Returns the header of a frame. Raises one of emit.FAILURES where it is not whole or in any way unusual."""
-    _, mark = MARK.unpack_from(message)
-    stop = HEAD + (mark & 0xFF_FFFF)
-    if stop > len(message):
+    begin = frame.begin
+    total, mark = MARK.unpack_from(frame.data, begin)
+    kind, at = mark >> 24, begin + HEAD
+    stop = at + (mark & 0xFF_FFFF)
+    if begin + _SIZE.size + total != frame.end or stop > frame.end or kind not in (JSON, BINARY):
         raise Unfit
-    kind = mark >> 24
-    if kind == JSON:
-        return _decode_json(message[HEAD:stop], stop)
-    if kind == BINARY:
-        return _decode_binary(message, stop)
-    raise Unfit
+    frame.declare_size(begin, begin + _SIZE.size, frame.end)
+    frame.declare_size(begin + _SIZE.size, at, stop, kind << 24)
+    return (_decode_json if kind == JSON else _decode_binary)(frame, at, stop)
 
 
-def _decode_json(data: bytes, stop: int) -> CommandHeader:
-    found = decode_json(data)
-    if type(found) is not dict:
-        raise Unfit
+def _decode_json(frame: Frame, at: int, stop: int) -> CommandHeader:
+    found = frame.json(at, stop, _decode_object)
     get = found.get
-    code, version, opaque, flag = get("code"), get("version"), get("opaque"), get("flag")
-    name, remark, ext = get("language"), get("remark"), get("extFields")
-    if not type(code) is type(version) is type(opaque) is type(flag) is int or type(name) is not str:
+    code, version, flag, name = (frame.specialise(get(each)) for each in ("code", "version", "flag", "language"))
+    opaque, remark, ext = get("opaque"), get("remark"), get("extFields")
+    if not type(code) is type(version) is type(flag) is int or type(name) is not str:
+        raise Unfit
+    if not isinstance(opaque, int) or isinstance(opaque, bool) or not (remark is None or isinstance(remark, str)):
         raise Unfit
     if ext is None:
         ext = {}
-    elif type(ext) is not dict or not all(type(value) is str for value in ext.values()):
+    elif type(ext) is not dict or not all(isinstance(value, str) for value in ext.values()):
         raise Unfit
-    if remark is not None and type(remark) is not str:
+    if not all(_LOWEST <= number <= _HIGHEST for number in (code, version, opaque, flag)):
         raise Unfit
-    if min(code, version, opaque, flag) < _LOWEST or max(code, version, opaque, flag) > _HIGHEST:
-        raise Unfit
-    if data.count(b":") != len(found) + len(ext) and has_duplicate_key(
-        data
-    ):  # each key has a colon; other texts may, too
-        raise Unfit
-    return CommandHeader(code, name, version, opaque, flag, remark, ext, "JSON", stop)
+    return CommandHeader(code, name, version, flag, remark, ext, "JSON", stop)
 
 
-def _decode_binary(message: bytes, stop: int) -> CommandHeader:
-    code, number, version, opaque, flag, size = FIXED.unpack_from(message, HEAD)
-    at = HEAD + FIXED.size
+def _decode_object(data: bytes) -> dict[str, Any]:
+    """Decodes the object of a header in which no name stands twice. Raises Unfit for anything else."""
+    found = decode_json(data)
+    if type(found) is not dict:
+        raise Unfit
+    ext = found.get(EXT)
+    names = len(found) + (len(ext) if type(ext) is dict else 0)
+    if data.count(b":") != names and has_duplicate_key(data):  # each key has a colon; other texts may, too
+        raise Unfit
+    return found
+
+
+def _decode_binary(frame: Frame, at: int, stop: int) -> CommandHeader:
+    data = frame.data
+    code, number, version, _, flag, size = FIXED.unpack_from(data, at)
+    frame.leave_open(at + _OPAQUE_AT)
+    at += FIXED.size
     end = at + size
-    remark = message[at:end].decode() or None
-    left = _SIZE.unpack_from(message, end)[0]
+    left = _SIZE.unpack_from(data, end)[0]
+    if size < 0 or end + _SIZE.size + left != stop:
+        raise Unfit
+    remark = frame.text(at, end) or None
     at = end + _SIZE.size
-    if size < 0 or at + left != stop:
-        raise Unfit
-    ext: dict[str, str] = {}
+    frame.declare_size(end, at, stop, code="i")
+    ext: dict[str, Any] = {}
     while at < stop:
-        size = _KEY.unpack_from(message, at)[0]
-        end = at + 2 + size
-        length = _SIZE.unpack_from(message, end)[0]
-        if size < 0 or length < 0:
+        size = _KEY.unpack_from(data, at)[0]
+        end = at + _KEY.size + size
+        length = _SIZE.unpack_from(data, end)[0]
+        name, begin = data[at + _KEY.size : end].decode(), end + _SIZE.size
+        at = begin + length
+        if size < 0 or length < 0 or at > stop:
             raise Unfit
-        name = message[at + 2 : end].decode()
-        at = end + 4 + length
-        value = message[end + 4 : at].decode()
-        if ext.setdefault(name, value) != value:
+        text = frame.text(begin, at, name)
+        if name in ext and (type(text) is not str or ext[name] != text):
             raise Unfit
-    if at != stop:
-        raise Unfit
-    return CommandHeader(code, find_language(number), version, opaque, flag, remark, ext, "ROCKETMQ", stop)
+        ext[name] = text
+    return CommandHeader(code, find_language(number), version, flag, remark, ext, "ROCKETMQ", stop)

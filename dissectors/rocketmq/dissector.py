@@ -8,7 +8,7 @@ request. header.py reads the first bytes, message.py reads everything.
 
 from __future__ import annotations
 
-from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
+from dissectors.api import Context, Dissector, LengthPrefixed, Role, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.rocketmq.header import MAXIMUM, PREFIX, describe_too_large, rate_evidence, rate_side, read_header
@@ -56,6 +56,9 @@ class RocketMQ(Dissector):
     triage = lazy("dissectors.rocketmq.checks:triage")
     describe_error = lazy("dissectors.rocketmq.error_details:describe_error")
     conversation = pair_by_key
+    header = staticmethod(read_header)
+    values = lazy("dissectors.rocketmq.message:decode_values")
+    info = lazy("dissectors.rocketmq.summaries:format_info")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Rates the first bytes of a direction; a complete header is nearly certain."""
@@ -65,16 +68,6 @@ class RocketMQ(Dissector):
         """Returns whether a header begins here; both sides send requests and answers."""
         return rate_evidence(prefix).score > _PLAUSIBLE
 
-    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Returns role, operation, opaque and client."""
-        return read_header(prefix, from_client)
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Returns the header's members, what its class makes of extFields, and the body."""
-        from dissectors.rocketmq.message import decode_values  # finding out who asked what needs no bodies
-
-        return decode_values(message, context)
-
     def tree(self, message: bytes, context: Context) -> Tree:
         """Returns length, header and body with their places."""
         from dissectors.rocketmq.body import find_body_kind
@@ -82,9 +75,3 @@ class RocketMQ(Dissector):
         from dissectors.rocketmq.nested import open_tree  # values need it as little as lines do
 
         return open_tree(decode_tree(message, context), find_body_kind(context.code, context.role is Role.RESPONSE))
-
-    def info(self, body: Body, context: Context) -> str:
-        """Topics, groups, counts and errors, briefly."""
-        from dissectors.rocketmq.summaries import format_info
-
-        return format_info(body, context)

@@ -6,9 +6,9 @@ Context. An answer's own code is its error, if it is not the one that means succ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context, Pick, Role
 from dissectors.errors import MalformedField
@@ -16,78 +16,77 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path
 from dissectors.report import REPORTED
-from dissectors.rocketmq.body import decode_body, find_body_kind, read_body
-from dissectors.rocketmq.codes import find_header_class, find_response_name, operations
-from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, CommandHeader, decode_command
+from dissectors.rocketmq.body import decode_body, decode_rest, find_body_kind, read_body, resolve_body_kind
+from dissectors.rocketmq.codes import BOUNDS, find_header_class, find_response_name, operations
+from dissectors.rocketmq.command import CODE, EXT, HEAD, SERIALIZE, CommandHeader, decode_command
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.expert_info import find_expert_info
 from dissectors.rocketmq.header import report_oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.expert_info import ExpertInfoTable
+from dissectors.wire.frame import Frame
 from dissectors.wire.message import read_framed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
-from dissectors.wire.secret import Secret
 from dissectors.wire.specs import members
-from dissectors.wire.varint import Unfit
 
 KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
+
+
+DecodeRest: TypeAlias = Callable[[Frame, int, str | None, Context], dict[str, Any]]
+"""The values of a body of this kind from an offset on, where it is neither a list of messages nor an application's."""
 
 
 def decode_values(message: bytes, context: Context) -> Body:
     """Returns the values of a frame, its error, and its findings."""
     try:
-        found = _decode_fast(message, context)
+        found = read_frame(Frame(message, 0, len(message)), context, decode_rest)
     except FAILURES:
         return fold_tree(decode_tree(message, context), context)
     large = report_oversized(len(message) - INT32.size)
     return found._replace(findings=(*large, *found.findings)) if large else found
 
 
-def _decode_fast(message: bytes, context: Context) -> Body:
+def read_frame(frame: Frame, context: Context, rest: DecodeRest) -> Body:
+    """Returns the values of a frame, plain or symbolic. Raises one of emit.FAILURES, or what the frame raises."""
     response = context.role is Role.RESPONSE
     fields = find_header_class(context.code, response)
-    command, header = decode_header(message, fields or {})
-    body = decode_body(message, command.stop, find_body_kind(context.code, response), header)
-    return assemble_body(command, header if fields is not None else None, body, context)
-
-
-def assemble_body(
-    command: CommandHeader, header: dict[str, Any] | None, body: dict[str, Any], context: Context
-) -> Body:
-    """Assembles a body from a command's parts, plain or symbolic. header: None for a command without a header class."""
-    ext: dict[str, Any] = command.ext
-    for name in SECRETS.intersection(ext):
-        ext[name] = Secret(ext[name])
+    command, header = decode_header(frame, fields or {})
     values: dict[str, Any] = {
         "flag": command.flag,
         "language": command.language,
         "version": command.version,
         "serialize": command.serialize,
         "remark": command.remark,
-        EXT: ext,
+        EXT: command.ext,
     }
-    if header is not None:
+    if fields is not None:
         values["header"] = header
-    values.update(body)
+    if command.stop == frame.end:
+        values["body"] = None
+    else:
+        kind = resolve_body_kind(find_body_kind(context.code, response), header, frame.data[command.stop : frame.end])
+        found = decode_body(frame, command.stop, kind, header)
+        values.update(rest(frame, command.stop, kind, context) if found is None else found)
     error = find_error(command.code, command.version, context)
     return Body(values, error, (*_find_doubts(context), *_find_table(error, context)(values)))
 
 
-def decode_header(message: bytes, fields: HeaderClass) -> tuple[CommandHeader, dict[str, object]]:
+def decode_header(frame: Frame, fields: HeaderClass) -> tuple[CommandHeader, dict[str, object]]:
     """Returns the header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
-    if MARK.unpack_from(message)[0] != len(message) - INT32.size:
-        raise Unfit
-    command = decode_command(message)
-    header: dict[str, object] = {}
-    for name, text in command.ext.items():
+    command = decode_command(frame)
+    ext, header = command.ext, {}
+    secrets = SECRETS.intersection(ext)
+    for name in secrets:
+        ext[name] = frame.hide(ext[name])
+    for name, text in ext.items():
         field = fields.get(name)
         if field is not None:
-            header[field.name] = text if field.convert is None else field.convert(text)
-    for name in SECRETS.intersection(command.ext):
-        if name in fields:
-            header[fields[name].name] = Secret(command.ext[name])
+            convert, bounds = None if name in secrets else field.convert, BOUNDS.get(field.spec.type)
+            header[field.name] = text if convert is None else frame.convert(text, convert, bounds)
+    if "sysFlag" in header:  # decides how the body is to be read
+        header["sysFlag"] = frame.specialise(header["sysFlag"])
     return command, header
 
 
@@ -192,7 +191,7 @@ def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
 
     def project(message: bytes) -> dict[str, Any] | None:
         try:
-            command, header = decode_header(message, known)
+            command, header = decode_header(Frame(message, 0, len(message)), known)
         except FAILURES:
             return None
         if not reports:

@@ -1,8 +1,8 @@
-"""Symbolic values (dissectors.symbolic) of frames that a protocol reads by hand, with sizes of four bytes.
+"""Symbolic values (dissectors.symbolic) of frames that a protocol reads by hand (wire.frame).
 
-Theory. What stands where is the protocol's; a Frame leaves values open: texts behind their sizes, numbers in digits,
-JSON, and a rest whose size is what a first number says less what a second one does. A rest may hold a value that all of
-its bytes make, because it is compressed or a list of messages; that one is each message's own.
+Theory. These may differ: texts behind their sizes, numbers in digits, JSON, and a rest whose size is what a first
+number says less what a second one does. A rest may hold a value that all of its bytes make, because it is compressed or
+a list of messages; that one is each message's own.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from dissectors.api import Body, Context
+from dissectors.slotted import make_slotted
 from dissectors.symbolic import Extent, MessageTemplate, NotTemplatable, ReadMany, TemplateBuilder, Term, Text, plain
 from dissectors.symbolic_text import RUNNING, is_decimal, is_run, join_pieces, number_within, run
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.frame import Frame, Read
 from dissectors.wire.json_template import JsonTemplater
+from dissectors.wire.secret import Secret, VeiledSecret
 
 MOST = 4 << 20
 """Bytes that a content may be decompressed to before its message is decoded for itself, with its own bound."""
@@ -25,12 +28,18 @@ MOST = 4 << 20
 _SIZE = 4
 _PIECE = re.compile(rb"[\x00-\x1f]|[^\x00-\x1f]+")
 
-Read: TypeAlias = Callable[[bytes, Budget], Any]
-"""The value of a content. Raises one of emit.FAILURES."""
+
+@make_slotted
+class FrameNames:
+    """Names in frames: those of secrets, and what ends a name within a text; such a name is the same in all frames."""
+
+    secrets: Set[str] = frozenset()
+    end: str = ""
 
 
 def build_template(
     read: Callable[[SymbolicFrame, Context], Body],
+    names: FrameNames,
     message: bytes,
     context: Context,
     request: tuple[bytes, Context] | None,
@@ -38,24 +47,25 @@ def build_template(
     """Builds the template of a frame (Dissector.template); None if the message fits no template."""
     builder = TemplateBuilder(message if request is None else message + request[0])
     try:
-        body = read(SymbolicFrame(builder, 0, len(message)), context)
+        body = read(SymbolicFrame(builder, 0, len(message), names), context)
         request_values = (
             None
             if request is None
-            else read(SymbolicFrame(builder, len(message), len(builder.data)), request[1]).values
+            else read(SymbolicFrame(builder, len(message), len(builder.data), names), request[1]).values
         )
     except (NotTemplatable, *FAILURES):
         return None
     return None if body.findings else MessageTemplate(builder, body._replace(request=request_values))
 
 
-class SymbolicFrame:
-    """The bytes from `begin` to `end` of `data`. Its methods raise NotTemplatable."""
+class SymbolicFrame(Frame):
+    """A frame with symbolic values. Its methods raise NotTemplatable, too."""
 
-    __slots__ = ("_builder", "begin", "data", "end")
+    __slots__ = ("_builder", "_names")
 
-    def __init__(self, builder: TemplateBuilder, begin: int, end: int) -> None:
-        self._builder, self.data, self.begin, self.end = builder, builder.data, begin, end
+    def __init__(self, builder: TemplateBuilder, begin: int, end: int, names: FrameNames) -> None:
+        super().__init__(builder.data, begin, end)
+        self._builder, self._names = builder, names
 
     def specialise(self, value: Any) -> Any:
         """Returns the value itself, which is the same in all such frames."""
@@ -65,23 +75,20 @@ class SymbolicFrame:
         """Four bytes may be any."""
         self._builder.leave_open(at, at + _SIZE)
 
-    def size(self, at: int, begin: int, end: int, bias: int = 0, code: str = "I") -> None:
+    def declare_size(self, at: int, begin: int, end: int, bias: int = 0, code: str = "I") -> None:
         """Declares that the number at a place, less `bias`, counts the bytes from `begin` to `end`."""
         self._builder.encloses(Term(at, _SIZE, code), bias, begin, end)
 
-    def text(self, begin: int, end: int, name_ends: str, *, as_run: bool = False) -> Any:
-        """Returns a text behind its size; one that is not plain has runs or is the same in all.
-
-        name_ends: what ends a name within it, which is the same.
-        """
+    def text(self, begin: int, end: int, name: str = "") -> Any:
+        """Returns a text behind its size; one that is not plain, or a secret, has runs or is the same in all."""
         if begin == end:
             return ""
         extent, content = Extent(Term(begin - _SIZE, _SIZE, "i"), 0, begin, end), self.data[begin:end]
-        if RUNNING.issuperset(content) and not as_run:
+        if RUNNING.issuperset(content) and name not in self._names.secrets:
             return self._builder.text(extent)
         self._builder.encloses(*extent)
         content.decode()
-        return join_pieces(self._builder, list(self._pieces(begin, end, name_ends.encode())))
+        return join_pieces(self._builder, list(self._pieces(begin, end, self._names.end.encode())))
 
     def _pieces(self, begin: int, end: int, name_ends: bytes) -> Iterator[str | Text]:
         for found in _PIECE.finditer(self.data, begin, end):
@@ -89,30 +96,33 @@ class SymbolicFrame:
             is_open = is_run(self.data, *found.span()) and not is_name
             yield run(self._builder, *found.span()) if is_open else found[0].decode()
 
-    def length(self, text: Any, begin: int, end: int) -> int:
-        """Returns the length of a text between two places, as a symbolic value."""
-        if type(text) is not Text or text.size != end - begin:
+    def hide(self, text: Any) -> Secret:
+        """Returns a secret that stands for all texts of its length."""
+        if type(text) is not Text or text.size != text.extent.end - text.extent.begin:
             raise NotTemplatable
-        return end - begin
+        return VeiledSecret.with_length(text.extent.end - text.extent.begin)
 
-    def number(self, text: Any, begin: int, end: int, bounds: tuple[int, int]) -> Any:
-        """The number that a text between two places is, in all such frames within bounds; None for another text."""
-        if type(text) is not Text or not is_decimal(self.data, begin, end):
-            return None
-        number = number_within(self._builder, begin, end)
+    def convert(self, text: Any, function: Callable[[str], object], bounds: tuple[int, int] | None) -> object:
+        """Returns what a function makes of a text that is the same in all; of one in digits the symbolic number."""
+        if bounds is None or type(text) is not Text or not is_decimal(self.data, text.extent.begin, text.extent.end):
+            return function(plain(text))
+        number = number_within(self._builder, text.extent.begin, text.extent.end)
         if not bounds[0] <= number <= bounds[1]:
             raise NotTemplatable
         return number
 
-    def json(self, stop: int, secrets: Set[str] = frozenset(), names_end: str = "") -> JsonTemplater:
-        """Returns a symbolic reader of JSON up to a place."""
-        return JsonTemplater(self._builder, stop, secrets, names_end)
+    def json(self, at: int, stop: int, decode: Callable[[bytes], Any]) -> Any:
+        """Returns the JSON object between two places, with symbolic values. Raises NotTemplatable for any other."""
+        value, end = JsonTemplater(self._builder, stop, names_end=self._names.end).value(at)
+        if end != stop:
+            raise NotTemplatable
+        return value
 
-    def json_rest(self, at: int, secrets: Set[str]) -> Any:
+    def json_rest(self, at: int) -> Any:
         """Returns the object or list from a place to the end; None if it must be the same in all frames."""
         for builder in (TemplateBuilder(self.data), self._builder):  # whoever fails has left nothing open
             try:
-                value, stop = JsonTemplater(builder, self.end, secrets).value(at)
+                value, stop = JsonTemplater(builder, self.end, self._names.secrets).value(at)
             except (NotTemplatable, *FAILURES):
                 return None
             if stop != self.end or not isinstance(value, dict | list):

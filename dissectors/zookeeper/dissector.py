@@ -7,8 +7,7 @@ header.py and probe.py read the first bytes, body.py everything; the layouts are
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, LengthPrefixed, MessageHeader, lazy
-from dissectors.field import Tree
+from dissectors.api import WEAK, Dissector, Framer, LengthPrefixed, MessageHeader, lazy
 from dissectors.zookeeper.body import decode_tree, decode_values
 from dissectors.zookeeper.four_letter_commands import ClientOpening, ServerOpening, is_alone
 from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
@@ -30,6 +29,10 @@ class ZooKeeper(Dissector):
     color = "green"
     fast_path = "dissectors.zookeeper.fast_path"
     opens = staticmethod(is_alone)
+    conversation = lazy("dissectors.zookeeper.conversation:ZooKeeperConversation")
+    values = staticmethod(decode_values)
+    tree = staticmethod(decode_tree)
+    info = staticmethod(info_line)
     projection = lazy("dissectors.zookeeper.layouts:make_projection")
     template = lazy("dissectors.zookeeper.layouts:TEMPLATE")
     request_fields = staticmethod(list_request_fields)
@@ -60,21 +63,3 @@ class ZooKeeper(Dissector):
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Reads the xid and opcode of a request, or the xid of a reply (Jute records of ZooKeeper)."""
         return client_header(prefix) if from_client else server_header(prefix)
-
-    def conversation(self) -> Conversation:
-        """Returns unanswered requests by xid, and the session."""
-        from dissectors.zookeeper.conversation import ZooKeeperConversation  # decoding one message needs none
-
-        return ZooKeeperConversation()
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Returns the record's fields by jute's names, and zxid and err of a reply."""
-        return decode_values(message, context)
-
-    def tree(self, message: bytes, context: Context) -> Tree:
-        """Returns length, header and record with their places."""
-        return decode_tree(message, context)
-
-    def info(self, body: Body, context: Context) -> str:
-        """Errors, paths, sizes, versions, briefly."""
-        return info_line(body, context)

@@ -140,7 +140,7 @@ class Drive:
 async def driving(
     captures: Sequence[str | PathLike[str]] = (KAFKA,),
     *,
-    size: tuple[int, int] = (140, 40),
+    size: tuple[int, int] = (184, 40),
     limits: Limits | None = None,
     follow: bool = False,
     following: bool = False,

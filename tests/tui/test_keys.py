@@ -29,8 +29,8 @@ async def test_the_first_screen(found: Drive) -> None:
     title = found.text("title")
     assert all(word in title for word in ("648 messages", "37 streams", "1,241 packets", "complete"))
     listed = found.text("list").splitlines()
-    assert re.match(r"▾  0 127\.0\.0\.1:33862 > 127\.0\.0\.1:29092", listed[0])
-    assert re.match(r" +1 > ApiVersions", listed[1])
+    assert re.match(r"▾  0 adminclient-1 .* 4 messages +499ms  :33862 > :29092", listed[0])
+    assert re.match(r" +1 .* > ApiVersions", listed[1])
     assert listed[5].startswith("▸  1 ")
     assert "kafka ApiVersions v5 request" in found.text("tree-head")
     assert "clientSoftwareName" in found.text("tree")
@@ -78,11 +78,11 @@ async def test_the_view_keeps_the_message_and_its_stream_is_unfolded(found: Driv
 
 @driven()
 async def test_partner_is_marked_in_its_row(found: Drive) -> None:
-    assert re.search(r"^ ◂ +2 <", found.text("list"), re.MULTILINE)
+    assert re.search(r"^ ◂ +2 .* <", found.text("list"), re.MULTILINE)
     await found.press("down")
     marked = [line for line in found.text("list").splitlines() if "◂" in line]
     assert len(marked) == 1
-    assert re.match(r" ◂ +1 >", marked[0])
+    assert re.match(r" ◂ +1 .* >", marked[0])
 
 
 @driven()

@@ -529,7 +529,7 @@ def test_streams_say_the_names_that_the_capture_tells(tmp_path: Path) -> None:
         assert "server: 10.0.0.2:9092 (broker-1" in found.text("tree")
         assert not any(acts(line) for line in found.lines())
 
-    drive(test, path)
+    drive(test, path, size=(300, 40))
 
 
 # Messages that are shown with others.

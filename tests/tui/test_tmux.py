@@ -73,7 +73,7 @@ def tmux(tmp_path: Path) -> Iterator[Tmux]:
 def test_a_person_looks_at_a_capture(tmux: Tmux) -> None:
     tmux.start(f"{shlex.quote(str(PROGRAM))} open {shlex.quote(str(KAFKA))}", (140, 40))
     tmux.wait(r"648 messages .* complete")
-    tmux.wait(r"^▾  0 127\.0\.0\.1:33862 > 127\.0\.0\.1:29092")
+    tmux.wait(r"^▾  0 adminclient-1 .*:33862 > :29092")
     tmux.wait("clientSoftwareName")
     tmux.wait(r"0000  00 00 00 36 00 12")
     tmux.type("j")

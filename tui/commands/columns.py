@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from tui.model.list_columns import AUTOMATIC, ListColumns, insert_column
+from tui.model.list_columns import CustomColumns, ListColumns, insert_column
 from tui.model.row_lines import COLUMNS_KEY
 
 if TYPE_CHECKING:
@@ -42,8 +42,13 @@ def show_columns(main: MainScreen, names: Sequence[str] | None) -> None:
 
 
 def add_column(main: MainScreen, name: str) -> None:
-    """Adds a column before the info column. Raises UserError for a name that means nothing."""
-    show_columns(main, insert_column(get_columns(main) or AUTOMATIC, name))
+    """Adds a column before the info column, and scrolls to it. Raises UserError for a name that means nothing."""
+    listed = main.timeline
+    columns = listed.columns
+    show_columns(main, insert_column(get_columns(main) or columns.names, name))
+    columns = listed.columns
+    if isinstance(columns, CustomColumns):
+        listed.shift(max(columns.find_cells(name)[1] - listed.inner.width, 0))
 
 
 def choose_columns(main: MainScreen) -> None:

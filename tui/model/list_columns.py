@@ -3,18 +3,19 @@
 Theory. Keys that row cells have (tui.model.row_cells) need no reading. Other keys of the index are read with the rows
 on the screen. Fields of bodies are read by another thread and cached for the last few thousand rows. A column is as
 wide as the widest text that it has shown, up to a bound; it never shrinks, so that the list does not jump while you
-scroll. Texts are made safe and measured once. Neighbours of one style are one piece of the line.
+scroll. If not all columns fit, the widest texts are cut, so that each column stays on the screen. Texts are made safe
+and measured once. Neighbours of one style are one piece of the line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
 
-from analyzer.columns.text import safe_text
+from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import BODY_KEYS, RowReader
 from analyzer.errors import UserError
@@ -40,6 +41,18 @@ WIDEST_COLUMN = 40
 MOST_VALUES, MOST_BYTES = 20, 32
 """The values of a field in a cell at most, and the bytes of one value."""
 
+WIDEST_TITLE = 24
+"""The cells that a title alone may take."""
+
+LEAST_TEXT, LEAST_OPERATION, LEAST_INFO = 10, 14, 16
+"""The cells that a cut text keeps in a narrow list, an operation, and the info column."""
+
+WIDEST_TITLE = 24
+"""The cells that a title alone may take."""
+
+LEAST_TEXT, LEAST_OPERATION, LEAST_INFO = 10, 14, 16
+"""The cells that a cut text keeps in a narrow list, an operation, and the info column."""
+
 INFO = "info"
 
 CELL_KEYS = frozenset(
@@ -52,7 +65,7 @@ INFO_KEYS = frozenset({"state", "error", "findings"})
 """Keys that the info column shows, too; sets of columns like that of `list` do not repeat them."""
 
 AUTOMATIC = ("number", "time", "operation", "version", "length", "latency", INFO)
-"""The standard columns by name, the base of the user's changes."""
+"""The standard columns by name."""
 
 COLUMN_TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency_ns": "Latency"}
 
@@ -67,13 +80,15 @@ class ListColumn(NamedTuple):
     key: str
     right: bool
 
-    @property
-    def title(self) -> str:
-        """The title; of a long path its end."""
+    def make_title(self, others: Collection[str]) -> str:
+        """Returns the title: of a long path its end, as much of it as tells it from the names of other columns."""
         if self.key in COLUMN_TITLES:
             return COLUMN_TITLES[self.key]
-        last = self.name.rpartition(".")[2] if self.name.count(".") > 1 else self.name
-        return last if "." in self.name else last[:1].upper() + last[1:]
+        if "." not in self.name:
+            return self.name[:1].upper() + self.name[1:]
+        parts = self.name.split(".")
+        ends = (".".join(parts[begin:]) for begin in range(len(parts) - 1, 0, -1) if len(parts) > 2)
+        return next((end for end in ends if not any(f".{name}".endswith(f".{end}") for name in others)), self.name)
 
 
 class ListColumns:
@@ -91,7 +106,9 @@ class ListColumns:
             raise UserError("The column fields is not for the list. The tree shows all fields.")
         right = NUMBERS | find_number_keys(keys)
         self.columns = [ListColumn(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
-        self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]
+        others = {column.name for column in self.columns}
+        self.titles = [_cut_front(safe_text(each.make_title(others - {each.name}))) for each in self.columns]
+        self.widths = [min(len(title), WIDEST_TITLE) for title in self.titles]
         self._session = session
         self._cell_format = JoinedCell(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
         self._index_keys = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
@@ -149,6 +166,11 @@ class ListColumns:
         return self.widths != before
 
 
+def _cut_front(text: str) -> str:
+    """Cuts a title to WIDEST_TITLE cells: its end counts."""
+    return text if len(text) <= WIDEST_TITLE else ELLIPSIS + text[1 - WIDEST_TITLE :]
+
+
 def _is_expensive(keys: ColumnKeys, key: str) -> bool:
     return key in keys.paths and not keys.paths[key].is_cheap
 
@@ -187,10 +209,13 @@ _WORDS = frozenset({"role", "protocol", "state"})
 
 
 class CustomColumns:
-    """The user's columns with their present widths; has the methods of StandardColumns."""
+    """The user's columns with their present widths; has the methods of StandardColumns.
 
-    def __init__(self, chosen: ListColumns, time: TimeWidth, rows: int) -> None:
-        self._chosen, self.time = chosen, time
+    width: the cells of the list.
+    """
+
+    def __init__(self, chosen: ListColumns, time: TimeWidth, rows: int, width: int) -> None:
+        self._chosen, self.time, self._available = chosen, time, width - SIGN_CELLS
         self._columns = chosen.columns
         self._least = [
             time.cells if column.key == "time" else max(4, len(str(rows))) if column.key == "number" else 0
@@ -202,18 +227,37 @@ class CustomColumns:
 
     def _measure(self) -> None:
         """Computes widths; the last column takes what is left if it is text."""
-        self._widths = [
-            0 if place == self._last and not column.right else WIDEST_COLUMN if column.key == INFO else max(wide, least)
-            for place, (column, wide, least) in enumerate(
-                zip(self._columns, self._chosen.widths, self._least, strict=True)
-            )
+        wanted = [
+            WIDEST_COLUMN if column.key == INFO else max(wide, least)
+            for column, wide, least in zip(self._columns, self._chosen.widths, self._least, strict=True)
         ]
+        takes_rest = not self._columns[-1].right
+        if takes_rest:
+            wanted[-1] = LEAST_INFO
+        least = {
+            place: LEAST_OPERATION if each.key == "operation" else LEAST_TEXT
+            for place, each in enumerate(self._columns)
+            if not each.right and each.key != "time"
+        }
+        _shrink_widest(wanted, least, self._available - len(wanted))
+        self._widths = [*wanted[:-1], 0 if takes_rest else wanted[-1]]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the columns."""
+        return self._chosen.names
+
+    def find_cells(self, name: str) -> tuple[int, int]:
+        """Returns the first cell of a column, and the one behind its last; a column without a width has LEAST_INFO."""
+        at = self._chosen.names.index(name)
+        begin = SIGN_CELLS + sum(width + 1 for width in self._widths[:at])
+        return begin, begin + (self._widths[at] or LEAST_INFO)
 
     def make_head(self) -> str:
         """Returns the titles of the columns."""
         cells = [
-            _pad(safe_text(column.title, WIDEST_COLUMN), width, column.right)
-            for column, width in zip(self._columns, self._widths, strict=True)
+            _pad(title, width, column.right)
+            for title, column, width in zip(self._chosen.titles, self._columns, self._widths, strict=True)
         ]
         return " " * (SIGN_CELLS - 1) + " ".join(cells)
 
@@ -252,7 +296,16 @@ class CustomColumns:
         if place == self._last:
             return spans
         text = "".join(safe_text(text, WIDEST_COLUMN + 1) for _, text in spans).rstrip()
-        return [(spans[0][0] if spans else "", _pad(text, WIDEST_COLUMN, False) + " ")]
+        return [(spans[0][0] if spans else "", _pad(text, self._widths[place], False) + " ")]
+
+
+def _shrink_widest(widths: list[int], least: Mapping[int, int], available: int) -> None:
+    """Makes the widest columns narrower until all fit into `available` cells, or none of `least` can give more."""
+    while sum(widths) > available:
+        widest = max((place for place in least if widths[place] > least[place]), key=widths.__getitem__, default=None)
+        if widest is None:
+            break
+        widths[widest] -= 1
 
 
 def _count_cells(text: str) -> int:

@@ -4,6 +4,7 @@ Theory. A layout is a tree. Its leaves are panes; each part of a group has a nam
 layout has its own sizes. A divider of one cell stands between neighbours. The size of a part is a weight, so all parts
 grow with the terminal. Until the user moves a divider, weights follow from the width: the bytes get what one of their
 lines needs, and the others share the rest. From then on weights are the cells that the parts had at the last move.
+`auto` puts panes side by side only if the list keeps its standard columns and enough of the summary.
 Moving a divider takes cells from one neighbour and gives them to the other; a hidden pane keeps its weight.
 
 If the panes do not fit at their least sizes, only the one with the focus is shown, as a zoomed one is.
@@ -11,7 +12,7 @@ If the panes do not fit at their least sizes, only the one with the focus is sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeGuard
 
@@ -23,14 +24,20 @@ LEAST_WIDTH, LEAST_HEIGHT = 20, 5
 
 TOO_SMALL = f"the terminal is too small: {LEAST_WIDTH} x {LEAST_HEIGHT} cells at least"
 
-WIDE, VAST = 120, 180
-"""The columns from which panes stand side by side, and from which a line has sixteen bytes."""
-
 BYTES, MORE_BYTES = 44, 77
 """The columns of eight bytes, and of sixteen."""
 
+LIST_WIDTH, TREE_WIDTH = 96, 40
+"""The columns that list and tree need side by side: the list has time, operation, version, latency, and 40 of info."""
+
+VAST = LIST_WIDTH + TREE_WIDTH + MORE_BYTES + 2
+"""The columns from which a line has sixteen bytes beside the list; without the list below it, SIXTEEN."""
+
+SIXTEEN = 160
+"""The columns from which a line has sixteen bytes below the list."""
+
 ABOVE = {"stacked.list": 4, "stacked.tree": 3, "stacked.hex": 3, "mixed.list": 1, "mixed.below": 1}
-LIST_TO_TREE, VAST_LIST_TO_TREE = (5, 4), (4, 3)
+LIST_TO_TREE = 5, 3
 """Default weights: of parts one above the other, and of list and tree side by side."""
 
 HEAVIEST = 1 << 20
@@ -159,8 +166,11 @@ class Arrangement:
         return replace(self, shares={**self.shares, **shares, **dict(zip(names, sizes, strict=True))})
 
     def _choose_groups(self, width: int) -> PaneGroup:
-        mode = self.mode
-        return GROUPS[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
+        if self.mode != "auto":
+            return GROUPS[self.mode]
+        visible = self.visible_panes
+        needed = sum(WIDTHS[name] for name in visible) + len(visible) - 1
+        return GROUPS["beside" if width >= needed else "mixed"]
 
     def _lay(self, part: LayoutPart, box: Box, found: PaneLayout) -> None:
         """Adds the boxes of a part to `found`."""
@@ -195,13 +205,19 @@ class Arrangement:
             return {name: self.shares[name] for name in group.parts}
         if not group.upright:
             return {name: ABOVE[name] for name in group.parts}
-        side_weights = dict(zip(PANES, VAST_LIST_TO_TREE if width >= VAST else LIST_TO_TREE, strict=False))
-        weights = {name: side_weights.get(_first_pane(part), 0) for name, part in group.parts.items()}
-        if all(weights.values()):
-            return weights
-        for_bytes = min(MORE_BYTES if width >= VAST else BYTES, available * 3 // 5)
-        whole = sum(weights.values())
-        return {name: max(weight * (available - for_bytes) or whole * for_bytes, 1) for name, weight in weights.items()}
+        panes = {_first_pane(part): name for name, part in group.parts.items()}
+        sizes = {"hex": min(_measure_bytes(panes, width), available * 3 // 5) if "hex" in panes else 0}
+        left = available - sizes["hex"]
+        if "list" in panes and "tree" in panes:
+            least = LIST_WIDTH if left >= LIST_WIDTH + TREE_WIDTH else 0
+            sizes["list"] = max(left * LIST_TO_TREE[0] // sum(LIST_TO_TREE), least)
+            left -= sizes["list"]
+        return {name: max(sizes.get(pane, left), 1) for pane, name in panes.items()}
+
+
+def _measure_bytes(panes: Container[PaneName], width: int) -> int:
+    """Returns the columns that bytes need beside these panes in an area of `width` columns."""
+    return MORE_BYTES if width >= (VAST if "list" in panes else SIXTEEN) else BYTES
 
 
 def _first_pane(part: LayoutPart) -> PaneName:
@@ -241,6 +257,9 @@ MODES: dict[LayoutMode, str] = {
     "stacked": "one above the other",
     "mixed": "the list above, tree and bytes below it",
 }
+
+WIDTHS: Mapping[PaneName, int] = {"list": LIST_WIDTH, "tree": TREE_WIDTH, "hex": BYTES}
+"""The columns that panes need beside others, for `auto`."""
 
 PANE_WIDTH, PANE_HEIGHT = 12, 2
 """The least size of a pane beside others, with its head."""

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.columns.arrays import Ints
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader
 from analyzer.session import Session
+from dissectors.api import Role
 from dissectors.slotted import make_slotted
 
 MOST_BODIES = 4096
@@ -26,11 +28,17 @@ MOST_BODIES = 4096
 LONG = 1 << 16
 """A message of at least so many bytes is decoded by another thread."""
 
+MOST_CLIENTS = 1 << 14
+"""The number of streams whose client's name is cached."""
+
 REFUSED_PACKETS = 2
 """The packets of a refused connection: a SYN and an RST."""
 
 INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
 TIME_KEYS = ("latency_ns", "state")
+LATENCY = len(INDEX_KEYS)
+"""The place of the latency among these."""
+
 BODY_KEYS = ("error", "info", "findings")
 
 
@@ -47,7 +55,8 @@ class BodyCells:
 class RowCells:
     """The cells of a row.
 
-    number, partner: from 1. latency: ns. body: None while it has not been decoded.
+    number, partner: from 1. latency: ns, of a response and of the request that it answers. body: None while it has not
+    been decoded.
     """
 
     number: int
@@ -81,7 +90,8 @@ class StreamCells:
     """The cells of a stream.
 
     client, server: with the names that the capture has. duration: ns between its first and last packet. matches:
-    messages that a filter keeps, None without one. evicted: messages that were evicted.
+    messages that a filter keeps, None without one. evicted: messages that were evicted. who: the client's own name, ""
+    if the messages do not tell it.
     """
 
     number: int
@@ -93,6 +103,15 @@ class StreamCells:
     duration: int
     matches: int | None = None
     evicted: int = 0
+    who: str = ""
+
+    @property
+    def addresses(self) -> str:
+        """`CLIENT > SERVER`; an address that both have is left out."""
+        client, server = self.client.rpartition(":"), self.server.rpartition(":")
+        if client[0] and client[0] == server[0]:
+            return f":{client[2]} > :{server[2]}"
+        return f"{self.client} > {self.server}"
 
 
 class CellReader:
@@ -106,6 +125,7 @@ class CellReader:
         self._rows = RowReader(session)
         self._naming = TopicNamer(session, resolver=NameResolver(session) if resolver is None else resolver)
         self._bodies: dict[int, BodyCells] = {}
+        self._clients: dict[int, str] = {}
 
     def read_rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
         """Returns the cells of rows; decodes short bodies, except those of `without`."""
@@ -113,11 +133,24 @@ class CellReader:
             return []
         numbers = np.array(rows, np.int64)
         columns = self._rows.read_columns([*INDEX_KEYS, *TIME_KEYS], numbers)
+        columns[LATENCY] = self._add_request_latencies(numbers, columns[LATENCY])
         short = self._session.rows.column("length")[numbers] < LONG
         read = [row for row, fits in zip(rows, short.tolist(), strict=True) if fits and row not in without]
         self.cache_bodies({row: self._bodies[row] for row in rows if row in self._bodies} | self.decode_bodies(read))
         columns.append([self._bodies.get(row) for row in rows])
         return [RowCells(*cells) for cells in zip(*columns, strict=True)]
+
+    def _add_request_latencies(self, rows: Ints, latencies: Sequence[int | None]) -> list[int | None]:
+        """Returns the latencies of rows, also of requests: those of their responses."""
+        column = self._session.rows.column
+        partners = column("partner")[rows]
+        times = column("time")
+        asked = (column("role")[rows] == Role.REQUEST) & (partners >= 0)
+        waited = np.where(asked, times[np.maximum(partners, 0)] - times[rows], 0).tolist()
+        return [
+            waited[place] if is_asked else latency
+            for place, (is_asked, latency) in enumerate(zip(asked.tolist(), latencies, strict=True))
+        ]
 
     def find_stream(self, row: int) -> int:
         """Returns the stream of a row."""
@@ -145,10 +178,13 @@ class CellReader:
         """Drops all decoded bodies, because names were resolved."""
         self._bodies.clear()
 
-    def read_stream(self, stream: int, messages: int, shown: int | None = None, left: int = 0) -> StreamCells:
+    def read_stream(
+        self, stream: int, messages: int, shown: int | None = None, left: int = 0, first_rows: Sequence[int] = ()
+    ) -> StreamCells:
         """Returns the cells of a stream.
 
-        messages: those announced. shown: those that a filter keeps. left: those that were evicted.
+        messages: those announced. shown: those that a filter keeps. left: those that were evicted. first_rows: some of
+        its first rows, which may tell who the client is.
         """
         session = self._session
         cell = session.engine.streams.cell
@@ -163,7 +199,24 @@ class CellReader:
             cell("end", stream) - cell("begin", stream),
             shown,
             left,
+            self._find_client(stream, first_rows),
         )
+
+    def _find_client(self, stream: int, rows: Sequence[int]) -> str:
+        """Returns the name that the client of a stream gives itself, else the host's, else ""."""
+        found = self._clients.get(stream)
+        if found is None and len(rows):
+            (names,) = self._rows.read_columns(["client"], np.array(rows, np.int64))
+            found = next(filter(None, names), None)
+            if found is not None:
+                if len(self._clients) >= MOST_CLIENTS:
+                    self._clients.clear()
+                self._clients[stream] = found
+        if found is None:
+            found = self._session.hosts.find_name(
+                name_endpoint(self._session, stream, 0).rpartition(":")[0].strip("[]")
+            )
+        return found or ""
 
     def _name_unknown(self, stream: int, messages: int) -> str:
         """Returns the text in place of a protocol: `refused` for a SYN that was answered by RST."""

@@ -72,7 +72,7 @@ class RowLines:
             return StandardColumns.fit(width, rows, self.times.fit(width, rows), streams=streams)
         from tui.model.list_columns import CustomColumns
 
-        return CustomColumns(self.custom_columns, self.times.fit(max(width, LEAST), rows), rows)
+        return CustomColumns(self.custom_columns, self.times.fit(max(width, LEAST), rows), rows, width)
 
     def make_lines(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
         """Returns the lines of rows; the first place is the line before them."""

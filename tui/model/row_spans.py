@@ -1,4 +1,4 @@
-"""The look of a row and of a stream in the list: aligned columns, and which of them give way in a narrow list.
+"""The look of a row in the list: aligned columns, and which of them give way in a narrow list.
 
 Theory. A line costs as much as it has pieces, so neighbours of one style are one piece. A colour rule paints the
 operation and the info of a row and leaves the numbers alone. A rule with a background paints the whole line, except on
@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import format_counted
 from analyzer.render.durations import format_duration
 from analyzer.render.table import ARROWS
 from dissectors.slotted import make_slotted
 from tui.model.drawing import cut_text
-from tui.model.row_cells import RowCells, StreamCells
+from tui.model.row_cells import RowCells
 from tui.model.times import REFERENCE, TimeWidth
 
 if TYPE_CHECKING:
@@ -89,10 +88,17 @@ class StandardColumns:
             number=max(4, len(str(rows))),
             time=time,
             stream=max(3, len(str(streams))) if streams and width >= 44 else 0,
-            operation=OPERATION if width >= 80 else SHORT_OPERATION,
+            operation=OPERATION if width >= 103 else SHORT_OPERATION,
             version=3 if width >= 60 else 0,
-            length=8 if width >= 100 else 0,
+            length=8 if width >= 115 else 0,
         )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the visible columns, from which the user's own changes begin."""
+        shown = {"stream": self.stream, "version": self.version, "length": self.length}
+        names = ("number", "time", "stream", "operation", "version", "length", "latency", "info")
+        return [name for name in names if shown.get(name, True)]
 
     def make_head(self) -> str:
         """Returns the titles of the columns."""
@@ -131,7 +137,10 @@ def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) ->
         (words or choose_style(row), cut_text(safe_text(name_operation(row), OPERATION + 1), columns.operation) + " ")
     )
     latency = f"{format_duration(row.latency):>{LATENCY}} "
-    spans += [("dim", sizes + latency)] if row.latency is None else [("dim", sizes), ("text", latency)]
+    if row.latency is None or row.role == "request":
+        spans.append(("dim", sizes + latency))
+    else:
+        spans += [("dim", sizes), ("text", latency)]
     if look.referred and not columns.time.cells:
         spans.append(("partner", f"{REFERENCE} "))
     spans += make_info_spans(row, look)
@@ -183,20 +192,3 @@ def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
 def cover_spans(spans: Sequence[Span], style: str) -> list[Span]:
     """Paints a whole line in a style."""
     return [(style, "".join(text for _, text in spans))]
-
-
-def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
-    """Returns the line of a stream; its number takes `digits` cells."""
-    there = stream.messages > stream.evicted
-    mark = " " if not there else "▾" if opened else "▸"
-    style = "value" if there else "dim"
-    messages = format_counted(stream.messages, "message")
-    if stream.matches is not None:
-        messages = f"{stream.matches:,} of {messages}"
-    if stream.evicted:
-        messages += f" ({stream.evicted:,} left memory)"
-    return [
-        ("name", f"{mark} "),
-        (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),
-        ("dim", f"  {stream.protocol}, {messages}, {format_duration(stream.duration)}"),
-    ]

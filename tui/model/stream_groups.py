@@ -90,6 +90,13 @@ class StreamGroups:
         found: Ints = self._order[self._starts[streams] + ranks_].astype(np.int64)
         return found
 
+    def list_rows(self, stream: int) -> Ints:
+        """Returns all rows of a stream, ascending."""
+        self._settle()
+        first = int(self._starts[stream])
+        found: Ints = self._order[first : first + int(self.counts[stream])].astype(np.int64)
+        return found
+
     def find_rank(self, stream: int, row: int) -> int:
         """Returns how many rows of the stream come before `row`."""
         self._settle()

@@ -140,6 +140,11 @@ class Timeline:
         found = self._grouped.find_row(place, 0)
         return found if self.matches is None else int(self.matches[found])
 
+    def list_rows(self, stream: int) -> Ints:
+        """Returns all rows of a stream that were not evicted, ascending, whatever the filter keeps."""
+        place = self._slots.find_place(stream)
+        return np.zeros(0, np.int64) if place is None else self._all.list_rows(place)
+
     def find_begin(self, stream: int) -> int:
         """Returns the first row of a stream, or the first row of all if it has none."""
         place = self._slots.find_place(stream)

@@ -17,7 +17,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 
-DECIMALS_BY_WIDTH = ((90, 6), (64, 3))
+DECIMALS_BY_WIDTH = ((106, 6), (64, 3))
 """The least cells of a list whose times have so many decimals; a narrower list has no times."""
 
 LEAST = DECIMALS_BY_WIDTH[-1][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +19,9 @@ from tui.model.drawing import Spans
 from tui.model.row_cells import BodyCells, CellReader, StreamCells
 from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines
 from tui.model.row_sets import JumpHistory
-from tui.model.row_spans import StandardColumns, make_stream_spans
+from tui.model.row_spans import StandardColumns
+from tui.model.stream_activity import ActivityReader
+from tui.model.stream_lines import FIRST_ROWS, make_stream_spans
 from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
 from tui.widgets.pane import Pane
@@ -70,6 +73,7 @@ class TimelinePane(Pane):
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
         self.cells = CellReader(session, resolver)
         self.row_lines = RowLines(session, self.cells, palette.has_background)
+        self.activity = ActivityReader(session, self.timeline.list_rows)
         self.jumps = JumpHistory()
         self.timeline.flat = self._following = following
         self.selected: ListPlace | None = None
@@ -153,22 +157,41 @@ class TimelinePane(Pane):
             number: self._make_stream_line(place.stream) if place.row is None else read[place.row]
             for number, place in enumerate(places, first)
         }
-        self._request_bodies(list(read))
+        self._request_data(list(read), [place.stream for place in places if place.row is None])
 
-    def _request_bodies(self, rows: list[int]) -> None:
-        """Requests long bodies and other data of visible rows."""
+    def _request_data(self, rows: list[int], streams: list[int]) -> None:
+        """Requests long bodies and other data of visible rows and streams."""
         ignored = self.row_lines.marks.ignored
         bodies = [row for row in self.cells.list_missing(rows) if row not in ignored]
         if bodies:
             self.post_message(self.BodiesRequest(bodies))
-        if self.row_lines.list_requests(rows):
+        if streams or self.row_lines.list_requests(rows):
             self.call_after_refresh(self._request_more)
 
     def _request_more(self) -> None:
-        """Requests data of rules and custom columns, after the lines have been painted."""
+        """Requests data of rules, custom columns and sparklines, after the lines have been painted."""
         places = self.timeline.list_places(self.top, self.inner.height)
-        for want in self.row_lines.list_requests([place.row for place in places if place.row is not None]):
+        wants = self.row_lines.list_requests([place.row for place in places if place.row is not None])
+        for want in (*wants, *self._request_activity([place.stream for place in places if place.row is None])):
             self.post_message(self.LinesRequest(want))
+
+    def _request_activity(self, streams: list[int]) -> Iterator[ReadRequest]:
+        activity, edition = self.activity, self.activity.edition
+        work = activity.prepare(streams, self.timeline.first, self.timeline.rows)
+        if work is None:
+            return
+
+        def read() -> ResultTaker:
+            found = work()
+            return lambda: self._take_activity(activity.add(edition, found))
+
+        yield ReadRequest("activity", read)
+
+    def _take_activity(self, streams: Sequence[int]) -> Sequence[int]:
+        """Makes the lines of streams again; returns no rows."""
+        for stream in streams:
+            self.refresh_line(ListPlace(stream))
+        return ()
 
     def apply_result(self, take: ResultTaker) -> None:
         """Applies the result of another thread, and requests what newer lines need."""
@@ -178,15 +201,23 @@ class TimelinePane(Pane):
 
     def _make_stream_line(self, stream: int) -> ListLine:
         timeline = self.timeline
-        cells = self.read_stream(stream)
-        spans = make_stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+        spans = make_stream_spans(
+            self.read_stream(stream),
+            len(str(timeline.streams - 1)),
+            opened=timeline.is_open(stream),
+            activity=self.activity.get_activity(stream),
+            width=self.inner.width,
+        )
         return ListLine(spans, spans)
 
     def read_stream(self, stream: int) -> StreamCells:
         """Returns the cells of a stream."""
         timeline = self.timeline
         matching = None if timeline.matches is None else timeline.count_rows(stream)
-        return self.cells.read_stream(stream, timeline.count_messages(stream), matching, timeline.count_evicted(stream))
+        first_rows = timeline.list_rows(stream)[:FIRST_ROWS]
+        return self.cells.read_stream(
+            stream, timeline.count_messages(stream), matching, timeline.count_evicted(stream), first_rows.tolist()
+        )
 
     def cache_bodies(self, decoded: dict[int, BodyCells]) -> None:
         """Takes cells of long bodies from the thread that decoded them, by row, and paints the list again."""
@@ -199,8 +230,9 @@ class TimelinePane(Pane):
         self.invalidate()
 
     def finish(self) -> None:
-        """Reads rules and fields again, because the input has ended."""
+        """Reads rules, fields and sparklines again, because the input has ended."""
         self.row_lines.clear_read()
+        self.activity.clear()
         self.invalidate()
 
     def invalidate(self) -> None:
@@ -212,6 +244,7 @@ class TimelinePane(Pane):
         """Takes the numbers of announced rows and streams; the selection keeps its place, or stays at the end."""
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
+        self.activity.grow(rows)
         if self.row_lines.colour_rules is not None:
             self.row_lines.colour_rules.grow(rows, self.timeline.first)
         self._update_lines(first)
@@ -328,9 +361,13 @@ class TimelinePane(Pane):
     def refresh_row(self, row: int | None) -> None:
         """Makes the line of a row again."""
         if row is not None and self.timeline.first <= row < self.timeline.rows and self.timeline.is_shown(row):
-            line = self.timeline.find_line(self.find_place(row))
-            if self._lines_read.pop(line, None) is not None:
-                self.invalidate_line(line)
+            self.refresh_line(self.find_place(row))
+
+    def refresh_line(self, place: ListPlace) -> None:
+        """Makes the line of a visible row or stream again."""
+        line = self.timeline.find_line(place)
+        if self._lines_read.pop(line, None) is not None:
+            self.invalidate_line(line)
 
     def switch_view(self) -> None:
         """Switches between the fold view and the flat view; the selected message stays selected."""

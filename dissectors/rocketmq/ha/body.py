@@ -62,7 +62,7 @@ def _read_epochs(reader: Reader, count: int) -> None:
 _NAMED = 3
 
 
-def format_info(body: Body) -> str:
+def format_info(body: Body, context: Context) -> str:
     """Formats the summary line of an HA frame: place in the log, size, messages."""
     return ", ".join(_iterate_parts(body.values))
 

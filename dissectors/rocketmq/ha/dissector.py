@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
-from dissectors.field import Tree
+from dissectors.api import WEAK, Dissector, MessageHeader, lazy
 
 if TYPE_CHECKING:
     from dissectors.rocketmq.ha.frames import HAFrame
@@ -27,6 +26,11 @@ class RocketMQHA(Dissector):
     name = "rocketmq-ha"
     ports = ()
     framing = None
+    conversation = lazy("dissectors.rocketmq.ha.conversation:HAConversation")
+    make_framer = lazy("dissectors.rocketmq.ha.frames:HAFramer")
+    values = lazy("dissectors.rocketmq.ha.body:decode_values")
+    tree = lazy("dissectors.rocketmq.ha.body:decode_tree")
+    info = lazy("dissectors.rocketmq.ha.body:format_info")
     catalog = lazy("dissectors.rocketmq.ha.catalog:CATALOG")
     payloads = lazy("dissectors.rocketmq.payloads:HA")
     prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
@@ -49,42 +53,12 @@ class RocketMQHA(Dissector):
             return False
         return found.offset > 0 or (found.data > 0 and _can_begin_log(prefix, found))
 
-    def make_framer(self, from_client: bool, opening: bool) -> Framer:
-        """Makes a framer that reads the heads of HA frames, once the first one shows the protocol."""
-        from dissectors.rocketmq.ha.frames import HAFramer
-
-        return HAFramer(from_client, opening)
-
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Reads the operation of a frame."""
         from dissectors.rocketmq.ha.frames import HEADERS, find_frame
 
         seen = find_frame(prefix, from_client, None)
         return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
-
-    def conversation(self) -> Conversation:
-        """Makes the conversation, which knows the protocol and the progress of both sides."""
-        from dissectors.rocketmq.ha.conversation import HAConversation  # decoding one frame needs none
-
-        return HAConversation()
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Offsets, and the stored messages."""
-        from dissectors.rocketmq.ha.body import decode_values  # cutting frames out needs none
-
-        return decode_values(message, context)
-
-    def tree(self, message: bytes, context: Context) -> Tree:
-        """Decodes a frame to a tree with the place of each value."""
-        from dissectors.rocketmq.ha.body import decode_tree  # the same
-
-        return decode_tree(message, context)
-
-    def info(self, body: Body, context: Context) -> str:
-        """Formats the summary line of an HA frame: its place in the log, and its content."""
-        from dissectors.rocketmq.ha.body import format_info  # the same
-
-        return format_info(body)
 
 
 def _can_begin_log(prefix: bytes, found: HAFrame) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from dissectors.api import WEAK, Body, Context, Dissector, Framer, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Dissector, Framer, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
 from dissectors.wire.fields import read_members
@@ -40,49 +40,6 @@ from dissectors.zookeeper.summaries import say
 def begins(prefix: bytes) -> bool:
     """Returns whether it is an initial message; one of eight bytes if a notification follows."""
     return client_evidence(prefix) in (INITIAL_EVIDENCE, LEGACY_AND_MORE)
-
-
-class ZooKeeperElection(Dissector):
-    """ZooKeeper 3.3 to 3.9, the election port: initial messages, notifications, SASL."""
-
-    name = "zookeeper-election"
-    ports = (3888,)
-    framing = None
-    conversation = pair_by_key
-    opens = staticmethod(begins)
-    catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
-    guide = lazy("dissectors.zookeeper.guide:ELECTION")
-    reports = lazy("dissectors.zookeeper.reports:reports")
-    triage = lazy("dissectors.zookeeper.checks:triage")
-
-    def probe(self, prefix: bytes, from_client: bool | None) -> int:
-        """Returns the first message leaves hardly a doubt, nor does a notification."""
-        return server_evidence(prefix) if from_client is False else client_evidence(prefix)
-
-    def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Any message whose first bytes nothing else begins with, and a server's number alone."""
-        initial = from_client and (is_versioned(prefix) or client_evidence(prefix) == LEGACY_ALONE)
-        return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
-
-    def make_framer(self, from_client: bool, opening: bool) -> Framer:
-        """Makes a framer for an initial message and the notifications after it."""
-        return ElectionFramer(from_client and opening)
-
-    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Returns the header of a message: its name; election messages have no number."""
-        return header(prefix, from_client)
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Returns state, leader, zxid and epochs of a notification."""
-        return decode_values(message, context)
-
-    def tree(self, message: bytes, context: Context) -> Tree:
-        """Decodes a message to an annotated tree."""
-        return decode_tree(message, context)
-
-    def info(self, body: Body, context: Context) -> str:
-        """Formats the info line: who votes for whom, or who connects."""
-        return info_line(body, context)
 
 
 def decode_values(message: bytes, context: Context) -> Body:
@@ -121,3 +78,34 @@ def info_line(body: Body, context: Context) -> str:
     values = body.values
     name = "vote" if "leader" in values else "opening" if "sid" in values else "authentication"
     return ", ".join(say(name, values))
+
+
+class ZooKeeperElection(Dissector):
+    """ZooKeeper 3.3 to 3.9, the election port: initial messages, notifications, SASL."""
+
+    name = "zookeeper-election"
+    ports = (3888,)
+    framing = None
+    conversation = pair_by_key
+    header = staticmethod(header)
+    values = staticmethod(decode_values)
+    tree = staticmethod(decode_tree)
+    info = staticmethod(info_line)
+    opens = staticmethod(begins)
+    catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
+    guide = lazy("dissectors.zookeeper.guide:ELECTION")
+    reports = lazy("dissectors.zookeeper.reports:reports")
+    triage = lazy("dissectors.zookeeper.checks:triage")
+
+    def probe(self, prefix: bytes, from_client: bool | None) -> int:
+        """Returns the first message leaves hardly a doubt, nor does a notification."""
+        return server_evidence(prefix) if from_client is False else client_evidence(prefix)
+
+    def plausible(self, prefix: bytes, from_client: bool) -> bool:
+        """Any message whose first bytes nothing else begins with, and a server's number alone."""
+        initial = from_client and (is_versioned(prefix) or client_evidence(prefix) == LEGACY_ALONE)
+        return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
+
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
+        """Makes a framer for an initial message and the notifications after it."""
+        return ElectionFramer(from_client and opening)

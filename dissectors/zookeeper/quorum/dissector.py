@@ -10,14 +10,31 @@ servers, sessions and epochs.
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
-from dissectors.field import Tree
+from dissectors.api import WEAK, Body, Context, Dissector, Framer, lazy
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
 from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.probe import evidence
 from dissectors.zookeeper.summaries import say
+
+
+def info_line(body: Body, context: Context) -> str:
+    """Returns the operation that a packet carries and what it is about; else its zxid."""
+    values = body.values
+    if "nodes" in values:
+        return ", ".join(say("snapshot", values))
+    if "token" in values:
+        return ", ".join(say("authentication", values))
+    data = values.get("data")
+    if not isinstance(data, EmbeddedValue) or not isinstance(data.value, dict):
+        return ", ".join(say("packet", values))
+    inside = data.value
+    record = inside.get("txn", inside.get("request")) or {}
+    about = [*say("carried", record), *say("record", record)]
+    operation = " ".join([*say("operation", inside), *about[:1]])
+    parts = [*([operation] if operation else []), *about[1:], *say("data", inside)]
+    return ", ".join([*parts, *say("packet", values), *say("whose", inside)])
 
 
 class ZooKeeperQuorum(Dissector):
@@ -30,6 +47,11 @@ class ZooKeeperQuorum(Dissector):
     color = "bright_green"
     sign = "q"
     fast_path = "dissectors.zookeeper.quorum.fast_path"
+    conversation = lazy("dissectors.zookeeper.quorum.conversation:QuorumConversation")
+    header = staticmethod(header)
+    values = staticmethod(decode_values)
+    tree = staticmethod(decode_tree)
+    info = staticmethod(info_line)
     streaming = staticmethod(stream_values)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
@@ -53,43 +75,3 @@ class ZooKeeperQuorum(Dissector):
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """Packet by packet; a leader may send a snapshot."""
         return Packets(not from_client)
-
-    def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Returns the header of a packet: its type."""
-        return header(prefix, from_client)
-
-    def conversation(self) -> Conversation:
-        """Proposals, pings and questions for sessions that wait."""
-        from dissectors.zookeeper.quorum.conversation import QuorumConversation  # decoding one message needs none
-
-        return QuorumConversation()
-
-    def values(self, message: bytes, context: Context) -> Body:
-        """Decodes the fields of a packet and the records in its data."""
-        return decode_values(message, context)
-
-    def tree(self, message: bytes, context: Context) -> Tree:
-        """Decodes a message to an annotated tree."""
-        return decode_tree(message, context)
-
-    def info(self, body: Body, context: Context) -> str:
-        """Formats the info line: the operation, its path, and the zxid."""
-        return info_line(body, context)
-
-
-def info_line(body: Body, context: Context) -> str:
-    """Returns the operation that a packet carries and what it is about; else its zxid."""
-    values = body.values
-    if "nodes" in values:
-        return ", ".join(say("snapshot", values))
-    if "token" in values:
-        return ", ".join(say("authentication", values))
-    data = values.get("data")
-    if not isinstance(data, EmbeddedValue) or not isinstance(data.value, dict):
-        return ", ".join(say("packet", values))
-    inside = data.value
-    record = inside.get("txn", inside.get("request")) or {}
-    about = [*say("carried", record), *say("record", record)]
-    operation = " ".join([*say("operation", inside), *about[:1]])
-    parts = [*([operation] if operation else []), *about[1:], *say("data", inside)]
-    return ", ".join([*parts, *say("packet", values), *say("whose", inside)])

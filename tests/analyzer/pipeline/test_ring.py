@@ -76,7 +76,14 @@ def moved(rows: Rows, folder: Path) -> Rows:
     }
 
 
-def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(params=["local", "spark"])
+def engine(request: pytest.FixtureRequest) -> SparkSession | None:
+    """What runs the tasks; None: processes of this machine."""
+    found: SparkSession | None = None if request.param == "local" else request.getfixturevalue("spark")
+    return found
+
+
+def test_batches_make_the_tables_of_one_process(engine: SparkSession | None, tmp_path: Path) -> None:
     """Each batch finds some more files, and those of before are gone."""
     build(tmp_path / "whole")
     expected = moved(added_up(single(tmp_path / "whole")), tmp_path / "ring")
@@ -90,42 +97,42 @@ def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: P
         for path in some:
             path.rename(live / path.name)
         last = RingCapture(state.state, close=not some)
-        report = ring_capture.run(spark, sources(live), str(tables), Options(partitions=len(some) + 1), last)
+        report = ring_capture.run(engine, sources(live), str(tables), Options(partitions=len(some) + 1), last)
         seen.append([note.name for note in report.files])
         assert not report.waiting
-        ring_capture.run(spark, sources(live), str(tables), Options(), state) if some else None
+        ring_capture.run(engine, sources(live), str(tables), Options(), state) if some else None
     assert seen == [[path.name for path in some] for some in (files[:3], files[3:4], files[4:], [])]
     assert added_up(written(tables)) == expected
     assert [name for name in os.listdir(tables) if name.startswith("_")] == [commit.LOCK]
     assert not ring_capture.run(
-        spark, sources(live), str(tables), Options(), RingCapture(state.state, close=True)
+        engine, sources(live), str(tables), Options(), RingCapture(state.state, close=True)
     ).files
     build(live / "more")
     with pytest.raises(UserError, match=r"was closed before .* was written"):
-        ring_capture.run(spark, sources(live), str(tables), Options(), state)
+        ring_capture.run(engine, sources(live), str(tables), Options(), state)
 
 
-def test_the_file_that_is_being_written_waits(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_file_that_is_being_written_waits(tmp_path: Path) -> None:
     build(tmp_path / "ring")
     newest = max((tmp_path / "ring").iterdir())
     newest.touch()
     tables, state = tmp_path / "tables", RingCapture(str(tmp_path / "state"))
-    report = ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    report = ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), state)
     assert report.waiting == (str(newest),)
     assert len(report.files) == FILES - 1
     newest.unlink()
-    report = ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    report = ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), state)
     assert [(note.path, note.state, note.reason) for note in report.files] == [
         (str(newest), "quarantined", "it vanished before it was read")
     ]
-    assert not ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state).files
+    assert not ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), state).files
     reported = table(tables, "files")
     assert reported.num_rows == FILES
     assert reported.filter(pc.equal(reported["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
 
 
 @pytest.mark.parametrize("at", [0.3, 0.7])
-def test_a_file_that_grows_is_read_on(spark: SparkSession, tmp_path: Path, at: float) -> None:
+def test_a_file_that_grows_is_read_on(tmp_path: Path, at: float) -> None:
     """It was quiet for long, and then it goes on, in the middle of a record."""
     build(tmp_path / "ring")
     expected = added_up(single(tmp_path / "ring"))
@@ -135,8 +142,8 @@ def test_a_file_that_grows_is_read_on(spark: SparkSession, tmp_path: Path, at: f
     for data in (whole[: int(len(whole) * at)], whole):
         newest.write_bytes(data)
         os.utime(newest, (1, len(data)))
-        ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
-    ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), RingCapture(state.state, close=True))
+        ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), state)
+    ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), RingCapture(state.state, close=True))
     found = added_up(written(tables))
     reported = [row for row in found["findings"] if row["code"] != "damaged-capture"]
     assert _begun_anywhere({**found, "findings": reported}) == _begun_anywhere(expected)

@@ -20,11 +20,13 @@ from tui.model.list_columns import (
     AUTOMATIC,
     CELL_KEYS,
     WIDEST_COLUMN,
+    CustomColumns,
     ListColumns,
     collect_sets,
     insert_column,
     list_set_keys,
 )
+from tui.model.times import TimeWidth
 
 NAMES = ("number", "source", "client", "ip", "kafka.topic", "kafka.Fetch.request.maxWaitMs", "retransmissions", "info")
 ROWS = list(range(0, 600, 11))
@@ -109,3 +111,29 @@ def test_columns_never_shrink(session: Session) -> None:
     assert chosen.widths == [3, 30]
     assert chosen.widen([3, 500])
     assert chosen.widths == [3, WIDEST_COLUMN]
+
+
+TITLES = {
+    ("client", "kafka.topic"): ["Client", "kafka.topic"],
+    ("kafka.Fetch.request.topics.topic", "tcp.rtt"): ["topic", "tcp.rtt"],
+    ("kafka.Produce.request.topicData.name", "kafka.Metadata.request.topics.name"): ["topicData.name", "topics.name"],
+    ("kafka.FetchSnapshot.request.topics.partitions.partition", "kafka.Heartbeat.request.groupId"): [
+        "partition", "groupId",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", TITLES)
+def test_titles_tell_columns_apart(session: Session, names: tuple[str, ...]) -> None:
+    assert ListColumns(session, names, Limits()).titles == TITLES[names]
+
+
+@pytest.mark.parametrize("width", [80, 119, 160])
+def test_an_added_column_is_on_the_screen(session: Session, width: int) -> None:
+    names = ["number", "time", "operation", "version", "latency", "kafka.topic", "info"]
+    chosen = ListColumns(session, names, Limits())
+    chosen.widen([4, 15, 24, 3, 7, 40, 0])
+    columns = CustomColumns(chosen, TimeWidth(12, 3), 648, width)
+    assert columns.find_cells("kafka.topic")[1] < columns.find_cells("info")[0] <= width - 12
+    head = columns.make_head()
+    assert all(title in head for title in ("No.", "Time", "Operation", "V", "Latency", "kafka.topic", "Info"))

@@ -34,9 +34,10 @@ def test_the_same_as_the_rows_of_list() -> None:
         session.load()
         rows = list(range(len(session.rows)))
         found = CellReader(session).read_rows(rows)
-        for cells, row in zip(
-            found, RowReader(session).read_objects([*KEYS, "error", "info", "findings"], np.array(rows)), strict=True
-        ):
+        listed = list(RowReader(session).read_objects([*KEYS, "error", "info", "findings"], np.array(rows)))
+        for cells, row in zip(found, listed, strict=True):
+            if row["role"] == "request" and row["partner"] is not None:
+                row["latency_ns"] = listed[row["partner"] - 1]["latency_ns"]  # the list shows it beside both
             assert [row[key] for key in KEYS] == [
                 *(cells.number, cells.time, cells.stream, cells.protocol, cells.role, cells.operation, cells.version),
                 *(cells.length, cells.partner, cells.latency, cells.state),

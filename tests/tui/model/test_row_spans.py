@@ -24,7 +24,7 @@ from tui.model.times import TimeWidth
 
 SAID = BodyCells(None, "jg, may create", ())
 ROW = RowCells(
-    7, "2026-11-21T14:15:13.809123456Z", 3, "kafka", "request", "Metadata", 12, 44, 8, 1_500_000, "complete", SAID
+    7, "2026-11-21T14:15:13.809123456Z", 3, "kafka", "response", "Metadata", 12, 44, 8, 1_500_000, "complete", SAID
 )
 COLUMNS = StandardColumns.fit(120, 600, TimeWidth(15, 6), streams=9)
 
@@ -56,7 +56,7 @@ def test_the_first_cells_are_signs(case: str) -> None:
         "7",
         "14:15",
         "3",
-        ">",
+        "<",
         "Metadata",
         "v12",
         "44",
@@ -77,7 +77,7 @@ def test_a_rule_paints_the_words_and_leaves_the_metrics() -> None:
     plain, ruled = (make_row_spans(ROW, COLUMNS, RowContext("14:15", rule=rule)) for rule in (None, ("slow", "~")))
     assert styles(ruled) == {"slow", "dim", "text"}
     assert [style for style, output in ruled if "Metadata" in output or "may create" in output] == ["slow", "slow"]
-    assert styles(plain) == {"dim", "request", "text", "value"}
+    assert styles(plain) == {"dim", "response", "text", "value"}
 
 
 def test_what_is_ignored_says_so() -> None:
@@ -165,9 +165,9 @@ def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) ->
     found = chosen.read_texts(rows)
     for number, texts in zip(rows, found, strict=True):
         line = text(read[number].spans)
-        for column in chosen.columns:
+        for column, title in zip(chosen.columns, chosen.titles, strict=True):
             if column.key in texts and not column.right:
-                begin = head.index(column.title)
+                begin = head.index(title)
                 assert line[begin:].startswith(texts[column.key][:30]), (column, line)
             elif column.key == "number":
                 end = head.index("No.") + 3

@@ -241,7 +241,7 @@ async def test_the_screen_changes_under_the_mouse(found: Drive) -> None:
         await mouse(found, MouseUp, x + 2, y)
         assert found.window.mouse_captured is None
         check_screen(found)
-        await found.pilot.resize_terminal(140, 40)
+        await found.pilot.resize_terminal(184, 40)
 
 
 @driven()
@@ -272,7 +272,7 @@ async def test_too_small_and_back(found: Drive) -> None:
     await found.settle()
     assert list(seen(found)) == TREE
     check_screen(found)
-    await found.pilot.resize_terminal(140, 40)
+    await found.pilot.resize_terminal(184, 40)
     await found.settle()
     assert seen(found) == before
     assert found.main.tree_pane.get_path() == field

@@ -1,0 +1,77 @@
+"""`wireanalyze export --as parquet --state`: tables of a ring capture, a batch at a time, without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from analyzer.cli.inputs import merge_decode_as
+from analyzer.cli.keys import find_password_file, list_key_files, make_key_ring
+from analyzer.errors import UserError
+from analyzer.export.forms import ExportRequest
+from analyzer.jobs import choose_jobs
+from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
+from analyzer.render import extras
+
+
+class RingOptions(NamedTuple):
+    """The options of a ring capture, as those of `pipeline`."""
+
+    state: str | None
+    close: bool
+    settle: float | None
+
+
+def export_ring(
+    request: ExportRequest,
+    files: Sequence[str],
+    decode_as: DecodeAsRules,
+    jobs: int | None,
+    ring: RingOptions,
+    narrowed: Mapping[str, object],
+) -> None:
+    """Adds what is new to the tables in request.out, and says what that was. Raises UserError.
+
+    narrowed: options that choose messages, by name; none may be given.
+    """
+    if ring.state is None:
+        raise UserError(f"{'--close' if ring.close else '--settle'} is for ring captures. Give --state DIR, too.")
+    _check(request, decode_as, narrowed)
+    extras.require_extra("parquet", "export --as parquet")
+    from analyzer.cli.pipeline import tell
+    from analyzer.pipeline import ring_capture
+    from analyzer.pipeline.ledger import SETTLE_SECONDS
+    from analyzer.pipeline.options import Options
+    from analyzer.pipeline.sources import find_captures
+
+    found = find_captures(files, needed=False)
+    if found.remote:
+        raise UserError(f"{found.remote[0]} is not a file. Give files and folders of a mounted file system.")
+    logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
+    password = find_password_file()
+    make_key_ring()  # what is wrong with them is told at once
+    size = sum(file.size for file in found.files)
+    options = Options(
+        decode_as=tuple(merge_decode_as(decode_as).items()),
+        limits=request.limits,
+        fields=request.fields is not False,
+        partitions=choose_jobs(size) if jobs is None else jobs,
+        key_logs=logs,
+        private_keys=keys,
+        key_password=None if password is None else os.path.abspath(password),
+    )
+    settle = SETTLE_SECONDS if ring.settle is None else ring.settle
+    tell(ring_capture.run(None, found, request.out, options, ring_capture.RingCapture(ring.state, ring.close, settle)))
+
+
+def _check(request: ExportRequest, decode_as: DecodeAsRules, narrowed: Mapping[str, object]) -> None:
+    if request.form != "parquet":
+        raise UserError(f"--state is for parquet, but the format is {request.form}. Leave it out.")
+    given = [name for name, value in {**narrowed, "--table": request.tables}.items() if value]
+    if given:
+        raise UserError(f"--state writes all messages to all tables. Leave out {given[0]}.")
+    if request.force:
+        raise UserError("--force would delete the tables that --state continues. Leave it out.")
+    if any(isinstance(where, StreamNumber) for where, _ in decode_as):
+        raise UserError("Streams have no numbers with --state. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")

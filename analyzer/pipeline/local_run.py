@@ -1,0 +1,94 @@
+"""A run without Spark: the same tasks, in this process or in several that it forks.
+
+Theory. What Spark does between the two stages of a run is little: it brings the pointers of a connection together, in
+order. Without payload they take some fifty bytes a packet, so one process holds those of a batch, divides them by
+connection, and the tasks are the pipeline's own (task.py). So a state that one kind of run has begun, the other goes on
+with.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from analyzer.capture.records import ScanState
+from analyzer.columns.arrays import Ints
+from analyzer.jobs import map_in_order
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.scan import build_splits, scan_splits
+from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.task import TaskWork
+
+SORT_KEYS = [("connection", "ascending"), ("place", "ascending"), ("origin", "ascending")]
+MOST_BYTES = 512 << 20
+"""Bytes of pointers in one task; the offsets of an array end at 2 GiB."""
+
+BATCH_ROWS = 1 << 10
+
+
+class ListedRow(NamedTuple):
+    """What a task says of a file that it has written, or a note; see task.LIST_COLUMNS."""
+
+    table: Any
+    path: Any
+    rows: Any
+    position: int
+    data: Any
+
+
+def run_tasks(
+    files: Sequence[CaptureFile],
+    options: Options,
+    begins: Mapping[int, ScanState],
+    opened: pa.RecordBatch | None,
+    work: TaskWork,
+) -> Iterator[ListedRow]:
+    """Runs both stages, and yields what tasks say; options.partitions processes share the work.
+
+    begins: where to read on, by number of a file. opened: rows of connections that go on.
+    """
+    jobs = options.partitions or 1
+    splits = build_splits(files, {}, begins)
+    scanned = map_in_order(lambda split: list(scan_splits([split], files, options)), splits, jobs)
+    batches = [batch for found in scanned for batch in found]
+    if opened is not None:
+        batches.append(opened)
+    count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))
+    parts = _divide_by_connection(batches, count)
+    for listed in map_in_order(partial(_run_task, work), list(enumerate(parts)), jobs):
+        yield from (ListedRow(**row) for row in listed)
+
+
+def _run_task(work: TaskWork, numbered: tuple[int, list[pa.RecordBatch]]) -> list[dict[str, Any]]:
+    number, batches = numbered
+    if not batches:
+        return []
+    rows = pa.Table.from_batches(batches).sort_by(SORT_KEYS)
+    found = work.write_part(rows.to_batches(max_chunksize=BATCH_ROWS), f"{work.part}-{number:05}")
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+def _divide_by_connection(batches: Sequence[pa.RecordBatch], count: int) -> list[list[pa.RecordBatch]]:
+    """The rows of each of `count` tasks; those of a connection stay together."""
+    if count == 1:
+        return [list(batches)]
+    parts: list[list[pa.RecordBatch]] = [[] for _ in range(count)]
+    for batch in batches:
+        numbers = _number_tasks(batch.column(0), count)
+        for number, part in enumerate(parts):
+            if len(mine := np.flatnonzero(numbers == number)):
+                part.append(batch.take(pa.array(mine)))
+    return parts
+
+
+def _number_tasks(connections: pa.Array, count: int) -> Ints:
+    """The task of each row, the same in all processes."""
+    encoded = connections.dictionary_encode()
+    numbers = np.array([zlib.crc32(name) % count for name in encoded.dictionary.to_pylist()], np.int64)
+    found: Ints = numbers[encoded.indices.to_numpy()]
+    return found
