@@ -35,6 +35,7 @@ _HEAD = 12
 
 _ANY = ""
 
+_ALTER = "AlterConfigs IncrementalAlterConfigs"
 _RESOURCE = "resourceType", "resourceName"
 
 
@@ -99,9 +100,7 @@ class SizeLimits(Check):
         subscribe_to("CreateTopics", REQUESTS, receive_topics, *_list_paths("topics", "name"))
         | subscribe_to("CreateTopics", ANSWERS, receive_topics, *_list_paths("topics", "name"))
         | subscribe_to("DescribeConfigs", ANSWERS, receive_settings, *_list_paths("results", *_RESOURCE))
-        | subscribe_to(
-            *("AlterConfigs IncrementalAlterConfigs", REQUESTS, receive_settings, *_list_paths("resources", *_RESOURCE))
-        )
+        | subscribe_to(_ALTER, REQUESTS, receive_settings, *_list_paths("resources", *_RESOURCE))
         | subscribe_to(
             *("Produce", ANSWERS, receive_produced, ("responses", "name"), ("responses", "topicId")),
             *(("responses", "partitionResponses", name) for name in ("index", "errorCode")),

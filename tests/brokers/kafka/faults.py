@@ -181,7 +181,7 @@ def move_leader(cluster: Cluster, name: str) -> None:
         admin = KafkaAdminClient(bootstrap_servers=cluster.address)
         admin.alter_partition_reassignments({TopicPartition(name, 0): [3, 2]})
         time.sleep(2)
-        admin.elect_leaders("PREFERRED", {name: [0]})
+        admin.elect_leaders(0, {name: [0]})  # the preferred one
         time.sleep(8)
         admin.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -64,30 +64,29 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A capture of each fault, by its name."""
-    folder = tmp_path_factory.mktemp("faults")
-    cluster, found = Cluster(folder), {}
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three nodes that run."""
+    made = Cluster(tmp_path_factory.mktemp("faults"))
     try:
-        cluster.prepare()
-        with recording(folder / "start.pcap", cluster.ports):
+        made.prepare()
+        with recording(made.folder / "start.pcap", made.ports):
             for number in NODES:
-                cluster.start(number)
-        for name, make in FAULTS.items():
-            found[name] = folder / f"{name}.pcap"
-            with recording(found[name], cluster.ports):
-                make(cluster, name)
+                made.start(number)
+        yield made
     except Missing as missing:
         pytest.skip(str(missing))
     finally:
-        cluster.stop()
-    return found
+        made.stop()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("fault", CASES)
-def test_a_fault_is_told_and_nothing_else(captures: dict[str, Path], fault: str) -> None:
+def test_a_fault_is_told_and_nothing_else(cluster: Cluster, fault: str) -> None:
+    capture = cluster.folder / f"{fault}.pcap"
+    with recording(capture, cluster.ports):
+        FAULTS[fault](cluster, fault)
     expected = CASES[fault]
-    with Session([captures[fault]]).load() as session:
+    with Session([capture]).load() as session:
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity > Severity.NOTE]
         texts = [f"{each.label}: {each.text}" for each in problems]
         assert len(texts) == len(expected.problems), texts
