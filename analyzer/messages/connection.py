@@ -6,7 +6,6 @@ reference to its class.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,7 +88,7 @@ class Connection:
     fin: list[int | None] = field(default_factory=lambda: [None, None])
     fin_seen: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
     latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
-    early: tuple[deque[EarlyPiece], deque[EarlyPiece]] = field(default_factory=lambda: (deque(), deque()))
+    early: tuple[list[EarlyPiece], list[EarlyPiece]] = field(default_factory=lambda: ([], []))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
     has_sent: list[bool] = field(default_factory=lambda: [False, False])

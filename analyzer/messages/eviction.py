@@ -267,8 +267,7 @@ class Eviction:
             old = sum(piece.packet < needed for piece in framer.pieces)
             self._cut(framer, min(old, _count_unclaimed(framer, connection)))
         for half in connection.halves:
-            while half.recent and half.recent[0].packet < needed:
-                half.recent.popleft()
+            half.recent.forget_before(needed)
 
         def place(at: int, length: int, packet: int) -> int:
             if at < 0 or packet >= needed:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -456,7 +456,8 @@ def update_connections(
     claimed, closing = _find_claimed(parts, cutting, begin)
     latest = [np.append(column, 0)[closing].tolist() for column in (parts.packet, parts.time)]
     rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
-    newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
+    stop = np.append(parts.offset + parts.length, 0)[np.array(end) - 1].tolist()
+    newest = _list_newest(parts, taken, begin, end)
     left = _pieces(parts, rest, end)
     for half, (new, pieces) in enumerate(zip(newest, left, strict=True)):
         work, side = taken[half // 2][0], half % 2
@@ -467,10 +468,14 @@ def update_connections(
         if work.repeats is not None:
             all_new = next(_pieces(parts, [begin[half]], [end[half]])) if came is None else came
             _remember_repeats(block, work, side, all_new)
-        if came := new if came is None else came:
+        is_filled = begin[half] < end[half]
+        if came:
             stream.recent.extend(piece for piece in came[-REMEMBERED:] if piece.offset >= stream.next)
             stream.next = came[-1].end
-        if new:
+        elif came is None and is_filled:
+            stream.recent.extend_by_numbers(new)
+            stream.next = stop[half]
+        if is_filled:
             if closing[half] >= 0:
                 connection.latest[side] = max(connection.latest[side], (latest[0][half], latest[1][half]))
             framer = _framer(connection, side)
@@ -490,7 +495,7 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
     assert work.repeats is not None
     stream = work.connection.halves[side]
     expected, fresh = _next_seq(work.connection, side), [piece for piece in new if piece.offset >= stream.next]
-    known, taken = deque(stream.recent, stream.recent.maxlen), 0
+    known, taken = deque(stream.recent, REMEMBERED), 0
     for index in work.repeats[block.direction[work.repeats] == side].tolist():
         number, length = int(block.number[index]), int(block.length[index])
         while taken < len(fresh) and fresh[taken].packet < number:
@@ -541,6 +546,25 @@ def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork,
         found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))
     both: list[int] = np.column_stack(found).reshape(-1).tolist()
     return both
+
+
+def _list_newest(
+    parts: Segments, taken: Sequence[tuple[ConnectionWork, int]], begin: Sequence[int], end: Sequence[int]
+) -> Iterator[bytes]:
+    """Yields for each half-stream the numbers of its last new pieces, from the segments of which some are older.
+
+    Call it before connections are updated.
+    """
+    known = np.array([half.next for work, _ in taken for half in work.connection.halves], np.int64)
+    old = np.bincount(parts.half[parts.offset < known[parts.half]], minlength=len(known))
+    last = np.asarray(end, np.int64)
+    first = np.minimum(np.maximum(np.asarray(begin, np.int64) + old, last - REMEMBERED), last)
+    count = last - first
+    places = np.repeat(first, count) + rank_in_runs(count)
+    columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
+    numbers = np.column_stack([column[places].astype(np.int64, copy=False) for column in columns])
+    data, edges = numbers.tobytes(), (np.append(0, np.cumsum(count)) * numbers.strides[0]).tolist()
+    return (data[edge:following] for edge, following in pairwise(edges))
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from analyzer.messages.decode_as import ConnectionRule
 from dissectors.api import SURE, WEAK, Dissector
 from dissectors.foreign import Foreign, foreign
-from dissectors.registry import Ports
+from dissectors.registry import CERTAIN, Ports, may_be_surer
 
 ENOUGH_TO_DECIDE = 16
 """Number of client bytes below which they are evidence neither for a protocol nor against it."""
@@ -201,9 +201,15 @@ def _find_contradiction(
 def _best(
     prefixes: tuple[bytes, bytes], orientations: tuple[int, ...], dissectors: tuple[Dissector, ...]
 ) -> tuple[Dissector | None, int, int]:
+    """Returns the dissector with the most evidence, the evidence and the client's side; of equals the first one.
+
+    Behind one that is CERTAIN only those are asked that may be surer.
+    """
     best: tuple[Dissector | None, int, int] = (None, 0, orientations[0])
     for side in orientations:
         for dissector in dissectors:
+            if best[1] >= CERTAIN and not any(may_be_surer(dissector.name, prefix) for prefix in prefixes):
+                continue
             score = _score(dissector, prefixes, side)
             if score > best[1]:
                 best = (dissector, score, side)

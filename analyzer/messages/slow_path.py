@@ -135,7 +135,7 @@ class SlowPath:
             if lost := _lose_rest(connection, 1 - side, connection.early[side][0]):
                 rows += self._hand_on(connection, 1 - side, lost, packet)
                 continue
-            rows += self._maker.add_pieces(connection, side, [connection.early[side].popleft().piece], packet.number)
+            rows += self._maker.add_pieces(connection, side, [connection.early[side].pop(0).piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):

@@ -8,7 +8,6 @@ all that follows.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -149,7 +148,7 @@ def replace_pieces(connection: Connection, move: Move, number: Number) -> None:
 
 def _replace_half_pieces(half: HalfStream, move: Move) -> None:
     half.waiting = [*map(move, half.waiting)]
-    half.recent = deque(map(move, half.recent), half.recent.maxlen)
+    half.recent.replace(move)
     half.retransmissions = [Retransmission(move(new), old and move(old)) for new, old in half.retransmissions]
     half.gaps = [*map(move, half.gaps)]
     unopened = []

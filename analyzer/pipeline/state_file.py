@@ -28,7 +28,7 @@ from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
 from dissectors.api import Dissector
 
-STATE_VERSION = 8
+STATE_VERSION = 9
 """Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
 
 _NAME = "wireanalyze state"

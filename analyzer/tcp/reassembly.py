@@ -16,9 +16,11 @@ The result depends on the order of the packets of the connection only, never on 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
-from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 GAP = -1
@@ -71,6 +73,45 @@ class Retransmission(NamedTuple):
     old: Piece | None
 
 
+_NUMBERS = len(Piece._fields)
+_MOST_NUMBERS = REMEMBERED * _NUMBERS
+
+
+@dataclass(slots=True)
+class RecentPieces:
+    """Holds the last REMEMBERED pieces as numbers, because a capture may have many connections."""
+
+    numbers: array[int] = field(default_factory=partial(array, "q"))
+
+    def __iter__(self) -> Iterator[Piece]:
+        """Yields the pieces, the oldest first."""
+        return map(Piece, *(self.numbers[place::_NUMBERS] for place in range(_NUMBERS)))
+
+    def append(self, piece: Piece) -> None:
+        """Adds a piece, and forgets the oldest one if there are too many."""
+        self.numbers.extend(piece)
+        del self.numbers[:-_MOST_NUMBERS]
+
+    def extend(self, pieces: Iterable[Piece]) -> None:
+        """Adds several pieces."""
+        for piece in pieces:
+            self.append(piece)
+
+    def extend_by_numbers(self, numbers: bytes) -> None:
+        """Adds several pieces, each given as its numbers (int64)."""
+        self.numbers.frombytes(numbers)
+        del self.numbers[:-_MOST_NUMBERS]
+
+    def replace(self, move: Callable[[Piece], Piece]) -> None:
+        """Replaces each piece."""
+        self.numbers = array("q", (number for piece in self for number in move(piece)))
+
+    def forget_before(self, packet: int) -> None:
+        """Forgets the oldest pieces, up to the first one that is not of a packet before `packet`."""
+        old = next((place for place, piece in enumerate(self) if piece.packet >= packet), REMEMBERED)
+        del self.numbers[: old * _NUMBERS]
+
+
 @dataclass(slots=True)
 class HalfStream:
     """Holds the state of one direction between two packets.
@@ -86,7 +127,7 @@ class HalfStream:
     gap_packets: int = 0
     gap_time: int = 0
     acknowledged: int = 0
-    recent: deque[Piece] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    recent: RecentPieces = field(default_factory=RecentPieces)
     unopened: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     unopened_packets: int = 0
     retransmissions: list[Retransmission] = field(default_factory=list)
@@ -234,7 +275,7 @@ class HalfStream:
         self.gaps.append(gap)
         return [gap, *self._drain()]
 
-    def note_retransmission(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
+    def note_retransmission(self, new: Piece, known: Iterable[Piece]) -> None:
         """Notes bytes that came again, beside those among `known` that came first."""
         begin = new.offset
         for old in known:

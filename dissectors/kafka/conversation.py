@@ -51,7 +51,7 @@ class KafkaConversation(Conversation):
     waiting: deque[Waiting] = field(default_factory=deque)
     waiting_counts: Counter[int | None] = field(default_factory=Counter)
     tokens: bool = False
-    waiting_tokens: deque[int] = field(default_factory=deque)
+    waiting_tokens: list[int] = field(default_factory=list)
     protocol_type: str | None = None
     begun: bool = False
     envelopes: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class KafkaConversation(Conversation):
         if self.tokens and not (header.role is Role.REQUEST and plausible_request(prefix)):
             self.waiting_tokens.append(handle)
             if len(self.waiting_tokens) > MOST_WAITING:
-                self.waiting_tokens.popleft()
+                self.waiting_tokens.pop(0)
             return Outcome(TOKEN, extra=self.sasl.send())
         self.tokens = False
         if header.role is Role.REQUEST:
@@ -86,7 +86,7 @@ class KafkaConversation(Conversation):
 
     def _from_broker(self, prefix: bytes, header: MessageHeader) -> Outcome:
         if self.waiting_tokens:
-            return Outcome(TOKEN, self.waiting_tokens.popleft(), self.sasl.answer(failed=False, empty=len(prefix) <= 4))
+            return Outcome(TOKEN, self.waiting_tokens.pop(0), self.sasl.answer(failed=False, empty=len(prefix) <= 4))
         request = self._claim(header.correlation)
         if request is None:
             return Outcome(header)
@@ -129,7 +129,7 @@ class KafkaConversation(Conversation):
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Replaces the handles of waiting requests and tokens by the ones in `numbers`."""
         self.waiting = deque(request.with_number(numbers) for request in self.waiting)
-        self.waiting_tokens = deque(numbers[handle] for handle in self.waiting_tokens)
+        self.waiting_tokens = [numbers[handle] for handle in self.waiting_tokens]
 
     def ask(self, request: Waiting) -> None:
         """Puts a request at the end of the queue; the oldest goes when there are too many."""
