@@ -16,10 +16,10 @@ from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
+from analyzer.config.plugin_files import list_plugin_files
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
-from analyzer.plugin_files import list_plugin_files
 from analyzer.render import extras
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
 
 def _plugin(ctx: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
     if files and not ctx.resilient_parsing:
-        from analyzer.plugin_files import load_plugin_file  # most users never say it
+        from analyzer.config.plugin_files import load_plugin_file  # most users never say it
 
         for file in files:
             load_plugin_file(file)

@@ -26,7 +26,7 @@ from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Ints, find_runs
 from analyzer.columns.tables import ColumnTable, NameTable
 from analyzer.errors import UserError
-from analyzer.messages import fast_path
+from analyzer.messages import fast_path, message_spans
 from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
 from analyzer.messages.decode_as import ConnectionRules
 from analyzer.messages.fast_path import ConnectionWork
@@ -393,7 +393,7 @@ class Engine:
         assert columns is not None
         parts = fast_path.collect_segments(block, taken)
         clients = [work.connection.client for work, _ in taken]
-        cutting, refused = fast_path.cut_messages(
+        cutting, refused = message_spans.cut_messages(
             parts, make_length_reader(dissector, columns, self.store), self.store, clients
         )
         if refused:

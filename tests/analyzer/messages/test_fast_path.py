@@ -13,7 +13,7 @@ import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
-import analyzer.messages.fast_path
+import analyzer.messages.message_spans
 from analyzer.messages.connection import Connection, ConnectionPacket
 from analyzer.messages.connection import PendingRow as Plain
 from analyzer.messages.slow_path import SlowPath
@@ -60,7 +60,7 @@ def mixed(random: Random, messages: list[bytes]) -> Cut:
 @pytest.mark.parametrize("look", [1, 4, 1000])
 @pytest.mark.parametrize("seed", range(10))
 def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
+    monkeypatch.setattr(analyzer.messages.message_spans, "WORTH_A_LOOK", look)
     random = Random(seed)
     longest = random.choice((0, 20, 300))
     requested = [request(number, random.randint(0, longest)) for number in range(COUNT)]

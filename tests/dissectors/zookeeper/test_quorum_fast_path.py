@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import analyzer.messages.fast_path
+import analyzer.messages.message_spans
 from analyzer.capture.sources import gather_rows
 from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.messages.index import FROM_CLIENT
@@ -215,7 +215,7 @@ def test_an_ack_that_nobody_requested_is_no_answer() -> None:
 @pytest.mark.usefixtures("small_scale")
 def test_the_two_roads_agree(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However packets lie in segments, and also where bytes in them have changed."""
-    monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
+    monkeypatch.setattr(analyzer.messages.message_spans, "WORTH_A_LOOK", look)
     random, flows = Random(seed), {CLIENT: b"", SERVER: b""}
     for zxid in range(8, 90):
         large = proposal("setData", ustring("/a") + buffer(bytes(random.choice((0, 9, 3000)))) + bytes(4), zxid)
