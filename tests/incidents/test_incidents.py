@@ -24,6 +24,8 @@ ACCESS = (
     "this, or its signature is wrong. The request names no access key; the server says: No accessKey is configured."
 )
 
+CONSUMER = "Consumer 0, subscription sub, topic persistent://public/default"
+
 CASES = {
     "incidents/en395_leader_kill": [
         "leader-lost: Servers 1, 2, 4 lost their leader and elected server 2; the election"
@@ -52,6 +54,19 @@ CASES = {
     ],
     "incidents/k44_offset_reset": [
         "offset-moved: Consumer beyond asked for offset 99,999 of short[0], which is not there; it goes on at 0, its "
+    ],
+    "incidents/p424_unacknowledged_limit": [
+        f"blocked-consumer: {CONSUMER}/unacknowledged had permits, and a message waited 4.8 s",
+        "closed-unanswered: The other side closed the connection, no answer is in the capture.",
+    ],
+    "incidents/p424_dead_letters": [
+        "dead-letter: A message went to the dead-letter topic persistent://public/default/dead-sub-DLQ: its consumer",
+    ],
+    "incidents/p424_transaction_conflict": [
+        "TransactionConflict: ACK: TransactionConflict. Another transaction has acknowledged the message already.",
+    ],
+    "incidents/p424_no_permits": [
+        f"starved-consumer: {CONSUMER}/permits asked for no more messages for 13 s, with 36 messages sent to its topic",
     ],
     "golden/zookeeper/cl_java395_basic": [
         "access-refused: 127.0.0.1:2181 does not give session 0x100001ed4cd0000 to its client: the session was heard",

@@ -226,7 +226,8 @@ def exceed_size(cluster: Cluster, name: str) -> None:
 
     cluster.create(name, [[1]])
     asked = ConfigResource("topic", name)
-    AdminClient({"bootstrap.servers": cluster.address}).describe_configs([asked])[asked].result(30)
+    admin = AdminClient({"bootstrap.servers": cluster.address})
+    admin.describe_configs([asked])[asked].result(30)
     cluster.run("big", "produce", topic=name, count=1, size=300_000)
 
 
