@@ -137,6 +137,7 @@ def again(talk: Talk, random: Random) -> list[Segment]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
@@ -183,6 +184,7 @@ def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]]
         return rows_of(session), sorted(zip(*columns, strict=True)), findings
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("beginning", ["handshake", "middle"])
 @pytest.mark.parametrize("late", [False, True], ids=["one direction", "both later"])
 @pytest.mark.parametrize("side", [CLIENT, SERVER])
