@@ -55,7 +55,7 @@ CASES = {
         (r"transaction-timeout: Transaction transaction was not ended within its transaction\.timeout\.ms of 2 s",),
         (("transactions", "timed out"),),
     ),
-    "quota": Expectation((r"throttled: ",), (("producers", "greedy"),)),
+    "quota": Expectation((), (("producers", "greedy"),)),
     "offset": Expectation(
         (r"offset-moved: Consumer beyond asked for offset 99,999 of offset\[0\].*; it goes on at 0",)
     ),
