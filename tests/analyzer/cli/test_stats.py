@@ -207,6 +207,7 @@ def test_numbers_that_have_names_are_reported_by_them() -> None:
     assert {group["kafka.api_key"] for group in told(MIXED, "--by", "kafka.api_key")["groups"]} >= {1, 3, None}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "arguments", [[], ["--by", "client,topic"], ["--by", "info"], ["--counts"], ["--by", "client", "--format", "csv"]]
 )

@@ -270,7 +270,7 @@ def test_state_travels(name: str, use_fast_path: bool) -> None:
 # ---- lost segments
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("name", ["k4_sweep_rest", "k4_boot1", "k4_go_segment"])
 def test_one_segment_is_lost(tmp_path: Path, name: str, use_fast_path: bool) -> None:

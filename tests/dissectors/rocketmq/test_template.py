@@ -27,6 +27,8 @@ from tests.dissectors.rocketmq.frames import binary, command, frame, item, pair,
 from tests.dissectors.rocketmq.truth import GOLDEN, SHARED, SYNTHETIC, captured, synthetic
 from tests.dissectors.symbolic import filled, find_symbolic_values
 
+pytestmark = pytest.mark.xdist_group("captured")
+
 __all__ = ["taken"]
 
 ROCKETMQ = RocketMQ()
