@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "diff": "Compare two captures and print the largest changes first.",
     "export": "Export messages as lines, tables, packets, bytes or files.",
     "report": "Report what happened across messages, such as sessions.",
+    "diagram": "Draw who sent what to whom, as a sequence diagram.",
     "doctor": "Find out what is wrong in captures.",
     "info": "Print the properties of captures and their protocols.",
     "pipeline": "Turn many captures into Parquet tables with Spark.",
