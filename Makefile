@@ -119,7 +119,7 @@ lock:
 	$(LOCK) -o requirements/runtime.lock
 	$(LOCK) --extra dev --extra web -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) --extra pipeline -c requirements/dev.lock -o requirements/pipeline.lock
-	$(LOCK) --extra pandas --extra polars --extra duckdb --extra mcp -c requirements/dev.lock -c requirements/pipeline.lock \
+	$(LOCK) --extra pandas --extra polars --extra duckdb --extra delta --extra mcp -c requirements/dev.lock -c requirements/pipeline.lock \
 		-o requirements/python.lock
 	$(LOCK) --extra brokers -c requirements/dev.lock -o requirements/brokers.lock
 	$(LOCK) --extra docs -c requirements/dev.lock -o requirements/docs.lock

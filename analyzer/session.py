@@ -51,7 +51,7 @@ class Analysis(SelfClosing):
         self.eviction = Eviction(self.engine, source)
         self.ended = False
         self.jobs = 1
-        """How many processes may share work on the rows; see analyzer.jobs."""
+        """How many processes may share work on the rows; see analyzer.processes.jobs."""
 
     def close(self) -> None:
         """Closes the captures; the tables stay readable, the bytes do not."""

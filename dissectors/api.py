@@ -227,6 +227,9 @@ class Dissector(ABC):
     reports: Callable[[], Sequence[ReportType]] = tuple
     """The tables of a whole capture that its messages have a part in (dissectors.report)."""
 
+    participants: Callable[[], Sequence[ReportType]] = tuple
+    """The tables that tell who is who, for diagrams (Report.list_names); they need not be reports."""
+
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
 

@@ -198,6 +198,14 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         return iter(())
 
     @classmethod
+    def list_names(cls, entry: ReportRow) -> Iterator[tuple[str | tuple[int, bool], str]]:
+        """Yields who is who by a row, for diagrams: an address, or a connection's side (True: its client), and a name.
+
+        Only reports of Dissector.participants are asked.
+        """
+        return iter(())
+
+    @classmethod
     def list_events(cls, entry: ReportRow) -> Iterator[tuple[int, int | None, str]]:
         """Yields what a row has for a timeline: the time (ns since 1970), the row that shows it, and what happened.
 

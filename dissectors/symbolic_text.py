@@ -13,18 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dissectors.symbolic import (
-    DECIMAL,
-    RUN,
-    Extent,
-    Integer,
-    NonEmpty,
-    NotTemplatable,
-    TemplateBuilder,
-    Term,
-    Text,
-    plain,
-)
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import DECIMAL, RUN, Extent, Integer, NonEmpty, Recorder, Term, Text, plain
 
 RUNNING = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
 """The bytes of a run."""
@@ -76,17 +66,10 @@ class PiecewiseText(NonEmpty):
     """A text of several, runs among them. It can be split, as a text can, where no run can be."""
 
     __slots__ = ("pieces",)
+    claims = str
 
-    def __init__(self, builder: TemplateBuilder, pieces: Sequence[str | Text]) -> None:
+    def __init__(self, builder: Recorder, pieces: Sequence[str | Text]) -> None:
         self.builder, self.pieces = builder, pieces
-
-    @property
-    def __class__(self) -> type:
-        return str
-
-    @__class__.setter
-    def __class__(self, kind: type) -> None:
-        raise TypeError
 
     def specialise(self) -> str:
         """Returns the text itself; from now on the bytes of all its pieces belong to the template."""
@@ -121,7 +104,7 @@ class PiecewiseText(NonEmpty):
         return len(self.specialise())
 
 
-def join_pieces(builder: TemplateBuilder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
+def join_pieces(builder: Recorder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
     """Joins pieces to a text of the simplest type that fits."""
     left: list[str | Text] = []
     for piece in pieces:

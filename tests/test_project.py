@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("built")
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("dissectors", "analyzer", "tui", "wireanalyze")
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
@@ -162,7 +164,7 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree() -> None:
     assert asked(PROJECT["dependencies"] + extras["dev"] + extras["web"]) <= set(pinned("dev.lock"))
     assert asked(extras["parquet"]) <= set(pinned("pipeline.lock"))
     assert asked(PROJECT["dependencies"] + extras["pipeline"]) <= set(pinned("pipeline.lock"))
-    assert asked([name for extra in ("pandas", "polars", "duckdb", "mcp") for name in extras[extra]]) <= set(
+    assert asked([name for extra in ("pandas", "polars", "duckdb", "delta", "mcp") for name in extras[extra]]) <= set(
         pinned("python.lock")
     )
     for lock in ("runtime.lock", "pipeline.lock", "python.lock"):

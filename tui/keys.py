@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "folding", "views"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -21,6 +21,7 @@ TITLES: dict[KeyPlace, str] = {
     "list": "In the list",
     "tree": "In the tree",
     "hex": "In the bytes",
+    "time": "In the time line (b)",
     "folding": "In findings (F), packets (P) and conversations (f)",
     "views": "In statistics (s) and conversations (C)",
 }
@@ -94,6 +95,14 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
+        (
+            "b",
+            "activity.focus_time_line",
+            "b",
+            "the time line: brush times, zoom; again: back to the list",
+            "time",
+        ),
+        ("B", "activity.cycle_time_line", "B", "the time line in one line, in three lines, hidden"),
         ("c", "columns.choose_columns", "c", "columns: which, in which order; any field can be one", "columns"),
         (
             "t",
@@ -162,6 +171,23 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("left,h", "outward", "h, Left", "the previous byte"),
         ("right_square_bracket", "next_source", "]", "the next source: decompressed or reassembled bytes", "source"),
         ("left_square_bracket", "previous_source", "[", "the previous source"),
+    ),
+    "time": (
+        (
+            "shift+right",
+            "turn('brush', 1)",
+            "Shift+Right",
+            "brush: the list shows only these times",
+            "brush",
+        ),
+        ("shift+left", "turn('brush', -1)", "Shift+Left", "move the end of the brush back"),
+        ("right,l", "turn('pan', 1)", "l, Right", "later times, if the line shows a part of the capture", "pan"),
+        ("left,h", "turn('pan', -1)", "h, Left", "earlier times"),
+        ("equals_sign,plus", "turn('zoom', 1)", "+", "zoom in", "zoom in"),
+        ("minus", "turn('zoom', -1)", "-", "zoom out", "zoom out"),
+        ("home,g", "turn('all', 0)", "Home", "the whole capture"),
+        ("escape", "turn('clear', 0)", "Esc", "all times again; then back to the list", "all times"),
+        ("enter,down", "turn('list', 0)", "Enter", "back to the list", "list"),
     ),
     "folding": (
         ("space", "fold", "Space", "fold or unfold the entry of the line"),

@@ -34,7 +34,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyzer.capture import libc
+from analyzer.processes import libc
 from analyzer.session import Session
 from tui.background import PENDING_TASKS
 

@@ -25,6 +25,7 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.session import Session
 from tui.inputs import StartOptions
 from tui.loader import Growth, Loader
+from tui.model.activity_height import find_height
 from tui.model.drawing import fit_spans
 from tui.model.pane_layout import Arrangement
 from tui.model.row_cells import CellReader
@@ -95,16 +96,17 @@ def paint_splash(session: Session, growth: Growth, opened: StartOptions, saved_s
     words = PALETTES[resolve_palette(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
     arrangement = Arrangement.load(saved_state)
-    box = arrangement.lay_out(width, max(height - TITLE_LINES - FOOTER_LINES, 1), "list")
+    above = TITLE_LINES + find_height(saved_state, height)
+    box = arrangement.lay_out(width, max(height - above - FOOTER_LINES, 1), "list")
     screen: dict[int, tuple[Sequence[Span], str]] = dict.fromkeys(range(height), ((), ""))
     screen[0] = [("bar-title", f" {opened.title}")], "bar"
-    if "list" in box.panes and height > TITLE_LINES + FOOTER_LINES:
+    if "list" in box.panes and height > above + FOOTER_LINES:
         pane = box.panes["list"]
         names, lines = _make_lines(
             session, growth, pane.width - SCROLL_BAR, pane.height, saved_state, opened.config.time_format
         )
-        screen[TITLE_LINES + pane.y - 1] = _indent_spans(pane.x, [("head-on", f"▌{names}")], pane.width), ""
-        for y, spans in enumerate(lines, TITLE_LINES + pane.y):
+        screen[above + pane.y - 1] = _indent_spans(pane.x, [("head-on", f"▌{names}")], pane.width), ""
+        for y, spans in enumerate(lines, above + pane.y):
             screen[y] = _indent_spans(pane.x, spans, pane.width - SCROLL_BAR), ""
     for y in range(max(height - FOOTER_LINES, 0), height):
         screen[y] = (), "bar"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.jobs import choose_jobs
+from analyzer.processes.jobs import choose_jobs
 from analyzer.query.selection import Selection
 from analyzer.session import Session
 from wireanalyze.arguments import make_filter, parse_duration, parse_severity, split_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from analyzer.plugin_files import load_plugin_file
+from analyzer.config.plugin_files import load_plugin_file
 from dissectors import registry
 from dissectors.api import Dissector
 from wireanalyze.errors import UsageError, translate_errors

@@ -17,7 +17,6 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import libc
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import CaptureInput
@@ -30,6 +29,7 @@ from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
 from analyzer.columns.arrays import ArrayRows
 from analyzer.errors import CaptureError
+from analyzer.processes import libc
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import make_slotted
 

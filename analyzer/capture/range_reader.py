@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import libc
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.fragments import PATIENCE, DatagramKey, DatagramReassembler
 from analyzer.capture.inputs import CaptureInput
@@ -30,6 +29,7 @@ from analyzer.capture.records import LOWEST, CaptureInfo, CaptureRange, RecordBl
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.errors import CaptureError
+from analyzer.processes import libc
 from dissectors.finding import Finding
 
 LOOK = 1 << 16

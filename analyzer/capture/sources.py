@@ -117,7 +117,7 @@ class Spool(MappedFile):
         """
         begin, end = self.released + FREED_BYTES, position // FREED_BYTES * FREED_BYTES
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.libc import punch_hole  # lazy: only endless pipes need it
+            from analyzer.processes.libc import punch_hole  # lazy: only endless pipes need it
 
             if punch_hole(self._descriptor, begin, end):
                 self.released = end - FREED_BYTES

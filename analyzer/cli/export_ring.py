@@ -10,8 +10,8 @@ from analyzer.cli.inputs import merge_decode_as
 from analyzer.cli.keys import find_password_file, list_key_files, make_key_ring
 from analyzer.errors import UserError
 from analyzer.export.forms import ExportRequest
-from analyzer.jobs import choose_jobs
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
+from analyzer.processes.jobs import choose_jobs
 from analyzer.render import extras
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from analyzer.cli.values import Whole
-from analyzer.jobs import choose_jobs
+from analyzer.processes.jobs import choose_jobs
 from analyzer.session import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

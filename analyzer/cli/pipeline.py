@@ -15,11 +15,11 @@ from analyzer.cli.keys import find_password_file, keys_options, list_key_files, 
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
-from analyzer.cli.values import Seconds, Whole
+from analyzer.cli.values import OneOf, Seconds, Whole
+from analyzer.config.plugin_files import list_plugin_files
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
-from analyzer.plugin_files import list_plugin_files
 from analyzer.render import extras
 
 if TYPE_CHECKING:
@@ -89,6 +89,14 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the tables in DIR.")
+@click.option(
+    "--format",
+    "form",
+    type=OneOf(("parquet", "delta")),
+    default="parquet",
+    show_default=True,
+    help="delta: write tables of Delta Lake, with a log beside the Parquet files.",
+)
 @click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies, for smaller tables and a faster run.")
 @decode_as_option
 @keys_options
@@ -107,6 +115,7 @@ def command(
     close: bool,
     settle: float | None,
     overwrite: bool,
+    form: str,
     no_fields: bool,
     decode_as: DecodeAsRules,
     limits: Limits,
@@ -132,6 +141,8 @@ def command(
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("Streams have no numbers in a pipeline. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
     extras.require_extra("pipeline", "pipeline", whole=remote is not None)
+    if form == "delta":
+        extras.require_extra("delta", "--format delta")
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
     from analyzer.pipeline.ledger import SETTLE_SECONDS
@@ -155,6 +166,7 @@ def command(
             decode_as=rules,
             limits=limits,
             fields=not no_fields,
+            delta=form == "delta",
             shuffled=shuffle_payload,
             window=window or WINDOW,
             partitions=partitions,

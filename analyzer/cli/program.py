@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "diff": "Compare two captures and print the largest changes first.",
     "export": "Export messages as lines, tables, packets, bytes or files.",
     "report": "Report what happened across messages, such as sessions.",
+    "diagram": "Draw who sent what to whom, as a sequence diagram.",
     "doctor": "Find out what is wrong in captures.",
     "info": "Print the properties of captures and their protocols.",
     "pipeline": "Turn many captures into Parquet tables with Spark.",
@@ -112,7 +113,7 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
 
 def _plugin(ctx: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
     if files and not ctx.resilient_parsing:
-        from analyzer.plugin_files import load_plugin_file  # most users never say it
+        from analyzer.config.plugin_files import load_plugin_file  # most users never say it
 
         for file in files:
             load_plugin_file(file)

@@ -70,11 +70,13 @@ def command(
     \b
       wireanalyze sniff --via sudo -i eth0 -f 'tcp port 9092'
       wireanalyze sniff --via sudo -i any --headless -Y 'latency > 1s' --format ndjson
-      wireanalyze sniff --via sudo -i any --headless --findings
       wireanalyze sniff --via sudo -w ring.pcapng --ring size:100M,files:20 --headless
+      wireanalyze sniff --via sudo --container broker -f auto
 
     Without -i, the command captures on the first interface that is up. With --headless, press Ctrl-C once to stop the
     capture and print the remaining rows; press it again to exit at once.
+
+    ssh://HOST/IF captures on another machine, with dumpcap or tcpdump there.
 
     A separate process captures; only that process has capture privileges. It writes the packets to FILE (-w) or to a
     temporary file.

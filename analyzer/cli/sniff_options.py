@@ -19,7 +19,7 @@ from analyzer.cli.memory import memory_option
 from analyzer.cli.settings import settings
 from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
-from analyzer.live.capture_request import CaptureBounds, CaptureRequest
+from analyzer.live.capture_request import AUTO, SSH, CaptureBounds, CaptureRequest
 from analyzer.live.launcher import Via
 from analyzer.live.privilege import SUDO_USER, impersonate_sudo_caller
 
@@ -41,13 +41,15 @@ class Capturing:
 def capture_options(command: _Command) -> Callable[..., Any]:
     """Adds the options of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
 
+    @click.argument("uris", nargs=-1, metavar="[ssh://HOST/IF]...")
     @click.option(
         "-i",
         "--interface",
         "interfaces",
         multiple=True,
         metavar="IF",
-        help="Capture on this interface, by name or number. Repeat it for more. any: all that are up.",
+        help="Capture on this interface, by name or number, or on another machine: ssh://HOST/IF. Repeat it for more."
+        " any: all that are up.",
     )
     @click.option(
         "-f",
@@ -55,7 +57,8 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         "expression",
         default="",
         metavar="BPF",
-        help="Capture only what passes this filter in the language of tcpdump, such as 'tcp port 9092'.",
+        help="Capture only what passes this filter in the language of tcpdump, such as 'tcp port 9092'. auto: the usual"
+        " ports of the protocols, if a server listens there.",
     )
     @click.option("-w", "--write", metavar="FILE", help="Write the packets to a pcapng file.")
     @click.option(
@@ -86,6 +89,20 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         metavar="MIB",
         help="Size of the kernel's buffer for each interface, in MiB.",
     )
+    @click.option(
+        "--netns",
+        multiple=True,
+        metavar="PID|NAME",
+        help="Capture in the network namespace of a process, or in one of `ip netns`. Repeat it for more.",
+    )
+    @click.option(
+        "--container",
+        "containers",
+        multiple=True,
+        metavar="NAME",
+        help="Capture in the network namespace of a container of docker or containerd, by name, id or NAMESPACE/POD."
+        " Repeat it for more.",
+    )
     @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interfaces into promiscuous mode.")
     @click.option("-Z", "--user", default="", metavar="USER", help="Become this user once the interfaces are open.")
     @click.option(
@@ -100,6 +117,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     @wraps(command)
     def with_capture(
         *args: Any,
+        uris: tuple[str, ...],
         interfaces: tuple[str, ...],
         expression: str,
         write: str | None,
@@ -110,6 +128,8 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         buffer: int,
         no_promiscuous: bool,
         user: str,
+        netns: tuple[str, ...],
+        containers: tuple[str, ...],
         via: Via,
         memory: int | None,
         **rest: Any,
@@ -117,7 +137,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         bounds = _join_filters(until)
         packets = min((each for each in (most or 0, bounds.packets) if each), default=0)
         request = CaptureRequest(
-            interfaces=interfaces,
+            interfaces=(*interfaces, *map(_check_uri, uris)),
             filter=expression,
             snaplen=snaplen,
             until=replace(bounds, packets=packets),
@@ -125,11 +145,31 @@ def capture_options(command: _Command) -> Callable[..., Any]:
             promiscuous=not no_promiscuous,
             buffer=buffer << 20,
             user=user,
+            netns=netns,
+            containers=containers,
         )
         _look(request, write)
+        if expression == AUTO:
+            request = replace(request, ports=list_known_ports())
         return command(*args, capturing=Capturing(request, write, via, memory), **rest)
 
     return with_capture
+
+
+def _check_uri(uri: str) -> str:
+    """Returns an interface of another machine. Raises UsageError for another argument."""
+    if not uri.startswith(SSH):
+        raise click.UsageError(f"Got unexpected extra argument ({uri})", click.get_current_context())
+    return uri
+
+
+def list_known_ports() -> tuple[int, ...]:
+    """Returns the ports on which servers of known protocols usually listen, and those of the configuration."""
+    from analyzer.messages.decode_as import collect_ports, make_rules, merge_rules
+
+    known, _ = make_rules(merge_rules(settings().ports.items()))
+    usual = (port for dissector in known.dissectors for port in (*dissector.ports, *dissector.tls_ports))
+    return tuple(sorted({*usual, *collect_ports(settings().ports.items())}))
 
 
 def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:

@@ -23,9 +23,9 @@ from analyzer.cli.inputs import open_session
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
+from analyzer.config.plugin_files import list_plugin_files
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.plugin_files import list_plugin_files
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.cells import Cells
-from dissectors.symbolic import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT, ZIGZAG, Condition, Term
+from dissectors.symbolic_values import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT, ZIGZAG, Condition, Term
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 _UNLIKE = (UVARINT, ZIGZAG, FLOWING, RUN, DECIMAL)

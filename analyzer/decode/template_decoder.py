@@ -30,7 +30,8 @@ from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
 from dissectors.slotted import replace
-from dissectors.symbolic import BEGIN, END, Marked, TemplateBuilder
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import BEGIN, END, Marked
 from dissectors.wire.fast_path import NULL
 
 TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20

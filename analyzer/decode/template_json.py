@@ -10,8 +10,8 @@ import orjson
 from analyzer.columns.text import escape_json
 from analyzer.decode.jsonable import OPTIONS, JsonWriter
 from analyzer.decode.limits import Limits
-from dissectors.symbolic import Bytes, Hex, Integer, NestedValue, Text, WrittenValue
 from dissectors.symbolic_text import PiecewiseText
+from dissectors.symbolic_values import Bytes, Hex, Integer, NestedValue, Text, WrittenValue
 from dissectors.wire.flat import RowTable
 
 

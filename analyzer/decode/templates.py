@@ -21,7 +21,9 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
 from analyzer.decode.bounds import split_conditions
-from dissectors.symbolic import (
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_text import DIGITS, RUNNING
+from dissectors.symbolic_values import (
     COMPARISONS,
     DECIMAL,
     FLOWING,
@@ -39,12 +41,10 @@ from dissectors.symbolic import (
     Marked,
     NestedValue,
     Stretch,
-    TemplateBuilder,
     Term,
     Text,
     WrittenValue,
 )
-from dissectors.symbolic_text import DIGITS, RUNNING
 from dissectors.wire.checksum import crc32c
 
 LONGEST_TEXT = 512

@@ -26,9 +26,9 @@ from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.insight.network_checks import find_network_problems
 from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.insight.tls_checks import find_tls_problems
-from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
+from analyzer.processes.jobs import divide, map_in_order
 from analyzer.session import Analysis, Session
 from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.api import Dissector

@@ -33,7 +33,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path
-from dissectors.symbolic import NestedValue
+from dissectors.symbolic_values import NestedValue
 
 Watched = Callable[[Dissector, Context], Collection[Path]]
 """The paths of fields that somebody wants of such a message; none where nobody looks at it."""

@@ -19,7 +19,7 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
 from analyzer.insight.intervals import Intervals
-from analyzer.jobs import divide, map_in_order
+from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader, UnknownField, find_field
 from analyzer.query.fields.dense import ChoiceColumn, Dense
 from analyzer.query.response_errors import ErrorColumn, Looked

@@ -6,6 +6,9 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+SSH = "ssh://"
+AUTO = "auto"
+
 
 @dataclass(frozen=True, slots=True)
 class CaptureBounds:
@@ -27,10 +30,11 @@ class CaptureBounds:
 class CaptureRequest:
     """Says what to capture, and how.
 
-    interfaces: names; none means the first one that is up. filter: a BPF expression. snaplen: 0 keeps whole packets.
-    until: when to stop. ring: when to begin another file, and how many stay; no bounds: one file. buffer: bytes that
-    the kernel may hold for each interface. user: who the capturing process becomes once interfaces are open; empty: who
-    started it (behind sudo, who called sudo).
+    interfaces: names, or ssh://HOST/NAME; none means the first one that is up. filter: a BPF expression, or `auto`: the
+    TCP `ports` on which somebody listens. netns, containers: capture there, not here; see namespaces.py. snaplen: 0
+    keeps whole packets. until: when to stop. ring: when to begin another file, and how many stay; no bounds: one file.
+    buffer: bytes that the kernel may hold for each interface. user: who the capturing process becomes once interfaces
+    are open; empty: who started it (behind sudo, who called sudo).
     """
 
     interfaces: tuple[str, ...] = ()
@@ -41,6 +45,24 @@ class CaptureRequest:
     promiscuous: bool = True
     buffer: int = 128 << 20
     user: str = ""
+    netns: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+
+    @property
+    def remote(self) -> tuple[str, ...]:
+        """The interfaces of other machines."""
+        return tuple(name for name in self.interfaces if name.startswith(SSH))
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """The named interfaces of this machine."""
+        return tuple(name for name in self.interfaces if not name.startswith(SSH))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether no interface of this machine is wanted."""
+        return bool(self.remote) and not (self.local or self.netns or self.containers)
 
     def to_json(self) -> str:
         """Returns the request as JSON."""
@@ -51,4 +73,5 @@ class CaptureRequest:
         """Reads what to_json() wrote. Raises ValueError, KeyError or TypeError for anything else."""
         found: dict[str, Any] = json.loads(text)
         bounds = {name: CaptureBounds(**found.pop(name)) for name in ("until", "ring")}
-        return cls(**{**found, **bounds, "interfaces": tuple(found["interfaces"])})
+        lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+        return cls(**{**found, **bounds, **lists})

@@ -1,7 +1,7 @@
 """Takes packets from dumpcap, for a user who may not capture but may run dumpcap.
 
-Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters. Packet
-blocks are passed on unchanged, except for the number of the interface and times that are not in nanoseconds.
+Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters; relays.py
+passes the packets on.
 
 dumpcap has its right from its file (a set-user-id bit, or capabilities). The kernel gives nothing of that to programs
 that a process with no_new_privs starts, and the capturing process has no_new_privs as soon as it is ready. So it starts
@@ -17,28 +17,16 @@ import re
 import secrets
 import select
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 
-import numpy as np
-
-from analyzer.capture.pcapng_format import (
-    ENHANCED,
-    INTERFACE,
-    INTERFACE_RESOLUTION,
-    ORDER,
-    SECTION,
-    STATISTICS,
-    STATISTICS_DROPPED,
-    STATISTICS_RECEIVED,
-    InterfaceDescription,
-)
+from analyzer.capture.pcapng_format import InterfaceDescription
 from analyzer.errors import CaptureError
+from analyzer.live.relays import BlockRelay, PcapRelay, open_relay
 from analyzer.live.taps import PacketBatch
 
 DUMPCAP = "dumpcap"
@@ -74,6 +62,7 @@ class DumpcapTap:
     """Taps an interface through dumpcap.
 
     number: of the interface in the file. snaplen: 0 keeps whole packets. buffer: bytes that the kernel holds for it.
+    command: of a program that writes packets and ends with SIGTERM, in place of dumpcap's.
     Its counters know dropped packets only when a run has ended. Raises CaptureError with a sentence for the user.
     """
 
@@ -86,12 +75,14 @@ class DumpcapTap:
         buffer: int = 2 * MIB,
         promiscuous: bool = True,
         program: str = DUMPCAP,
+        command: Sequence[str] | None = None,
     ) -> None:
         self._number, self._name, self._expression, self._snaplen = number, interface, expression, snaplen
         self._mark = secrets.token_hex(16).encode()
-        command = [program, "-q", "-n", "-i", interface, "-B", str(max(buffer // MIB, 1))]
-        command += [*(["-f", expression] if expression else []), *(["-s", str(snaplen)] if snaplen else [])]
-        command += [*([] if promiscuous else ["-p"]), "-w", "-"]
+        if command is None:
+            command = [program, "-q", "-n", "-i", interface, "-B", str(max(buffer // MIB, 1))]
+            command += [*(["-f", expression] if expression else []), *(["-s", str(snaplen)] if snaplen else [])]
+            command += [*([] if promiscuous else ["-p"]), "-w", "-"]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         self._starter = subprocess.Popen(
             ["/bin/sh", "-c", SCRIPT, "sh", self._mark.decode(), *command],
@@ -105,7 +96,7 @@ class DumpcapTap:
         os.set_blocking(self._pipe, False)
         self._rest = bytearray()
         self._link = 0
-        self._passing = BlockRelay(number, 1)
+        self._passing: BlockRelay | PcapRelay = BlockRelay(number, 1)
         self._running = self._is_ending = False
         self._problem: str | None = None
         self._error_offset = 0
@@ -145,7 +136,7 @@ class DumpcapTap:
         except ValueError as error:
             self._rest.clear()
             self.halt()
-            self._problem = f"The output of dumpcap for {self._name} is not pcapng: {error}"
+            self._problem = f"The output of dumpcap for {self._name} is no capture: {error}"
             return None
 
     def counters(self) -> tuple[int, int]:
@@ -160,14 +151,13 @@ class DumpcapTap:
         self._error_offset = os.fstat(self._errors.fileno()).st_size
         self._tell()
         until = time.monotonic() + PATIENCE
-        found, rest = read_header(lambda size: self._exactly(size, until))
+        found, rest = open_relay(self._number, lambda size: self._exactly(size, until))
         if found is None:
             self._rest += rest
             self.halt()
             self._drain()
             raise CaptureError(self._reason())
-        self._link, unit = found
-        self._passing = BlockRelay(self._number, unit)
+        self._link, self._passing = found
 
     def halt(self) -> None:
         """Asks dumpcap to stop capturing and to end; does nothing if that was asked before."""
@@ -243,7 +233,11 @@ class DumpcapTap:
     def _reason(self) -> str:
         """Returns why dumpcap has ended, by its words on standard error."""
         self._errors.seek(self._error_offset)
-        return explain_failure(self._errors.read().decode(errors="replace"), self._name, self._expression)
+        return self.explain(self._errors.read().decode(errors="replace"))
+
+    def explain(self, output: str) -> str:
+        """Returns a failure as a sentence. output: the words of the program."""
+        return explain_failure(output, self._name, self._expression)
 
 
 def explain_failure(output: str, interface: str, expression: str) -> str:
@@ -263,109 +257,3 @@ def _enlarge(pipe: int) -> None:
     if sys.platform.startswith("linux"):
         with suppress(OSError):  # the pipes of a user have a common limit
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, READ)
-
-
-HEAD, SHORTEST = 8, 12
-"""Bytes of a block's type and length, and of the shortest block."""
-
-NUMBER_AT, TIME_AT = 8, 12
-"""Offsets in a packet block of the interface number and of the time."""
-
-HEADS, TIMES, NUMBERS = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<I")
-NANOSECONDS, MICROSECONDS = 9, b"\x06"
-
-
-class BlockRelay:
-    """Passes on the packet blocks of one run.
-
-    number: of the interface in our file. unit: nanoseconds per tick of dumpcap's clock. taken: packets passed on;
-    received, dropped: the counters at the end.
-    """
-
-    def __init__(self, number: int, unit: int) -> None:
-        self._number, self._unit = number, unit
-        self.taken = self.received = self.dropped = 0
-
-    def take(self, data: bytearray) -> PacketBatch | None:
-        """Removes the whole blocks at the front of `data`, and returns their packets.
-
-        Raises ValueError for what is no pcapng.
-        """
-        at = size = 0
-        parts: list[tuple[int, int]] = []
-        ends: list[int] = []
-        times: list[int] = []
-        while at + HEAD <= len(data):
-            kind, length = HEADS.unpack_from(data, at)
-            if length < SHORTEST:
-                raise ValueError(f"a block of {length} bytes")
-            if at + length > len(data):
-                break
-            if kind == ENHANCED:
-                times.append(self._renumber(data, at))
-                parts.append((at, at + length))
-                size += length
-                ends.append(size)
-            elif kind == STATISTICS:
-                self._note(bytes(data[at : at + length]))
-            at += length
-        blocks = _concatenate(data, parts)
-        del data[:at]
-        self.taken += len(parts)
-        return PacketBatch(len(parts), size, times[-1], blocks, ends, np.array(times, np.int64)) if parts else None
-
-    def _renumber(self, data: bytearray, at: int) -> int:
-        """Sets the interface number and the time of a packet; returns the time in ns."""
-        high, low = TIMES.unpack_from(data, at + TIME_AT)
-        moment: int = (high << 32 | low) * self._unit
-        TIMES.pack_into(data, at + TIME_AT, moment >> 32, moment & 0xFFFFFFFF)
-        NUMBERS.pack_into(data, at + NUMBER_AT, self._number)
-        return moment
-
-    def _note(self, block: bytes) -> None:
-        found = dict(_options(block[20:-4]))
-        self.received = int.from_bytes(found.get(STATISTICS_RECEIVED, b""), "little")
-        self.dropped = int.from_bytes(found.get(STATISTICS_DROPPED, b""), "little")
-
-
-def read_header(exactly: Callable[[int], bytes]) -> tuple[tuple[int, int] | None, bytes]:
-    """Reads the section and the interface at the front: ((LINKTYPE, nanoseconds per tick), b"").
-
-    exactly: reads so many bytes, or fewer if there are no more. Returns (None, bytes read last) for anything else.
-    """
-    block = b""
-    for kind in (SECTION, INTERFACE):
-        head = exactly(HEAD)
-        found, size = HEADS.unpack(head) if len(head) == HEAD else (None, 0)
-        if found != kind:
-            return None, head
-        block = head + exactly(size - HEAD)
-        if len(block) < size or (kind == SECTION and block[HEAD : HEAD + 4] != struct.pack("<I", ORDER)):
-            return None, block
-    resolution = dict(_options(block[16:-4])).get(INTERFACE_RESOLUTION, MICROSECONDS)[0]
-    return (int.from_bytes(block[HEAD : HEAD + 2], "little"), 10 ** max(NANOSECONDS - resolution, 0)), b""
-
-
-def _options(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the whole options of a block."""
-    at = 0
-    while at + 4 <= len(data):
-        code, length = struct.unpack_from("<HH", data, at)
-        if not code:
-            return
-        yield code, data[at + 4 : at + 4 + length]
-        at += 4 + length + -length % 4
-
-
-def _concatenate(data: bytearray, parts: list[tuple[int, int]]) -> bytes:
-    """Returns parts of `data`, which are in order and mostly adjacent."""
-    pieces: list[tuple[int, int]] = []
-    for begin, end in parts:
-        if pieces and pieces[-1][1] == begin:
-            pieces[-1] = (pieces[-1][0], end)
-        else:
-            pieces.append((begin, end))
-    view = memoryview(data)
-    joined = b"".join(view[begin:end] for begin, end in pieces)
-    view.release()
-    return joined

@@ -80,6 +80,7 @@ def list_interfaces() -> list[NetworkInterface]:
     _load_scapy()
     from scapy.config import conf
 
+    conf.ifaces.reload()  # this process may have entered another network namespace
     found = []
     for each in conf.ifaces.values():
         flags = str(each.flags).split("+")

@@ -63,7 +63,7 @@ class CaptureProcess:
 def start_capture_process(request: CaptureRequest, via: Via = "auto") -> CaptureProcess:
     """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
     becoming = choose_identity(request.user)
-    taken = _open(via)
+    taken = "self" if request.is_remote else _open(via)
     way = _WAYS[taken](request, becoming)
     return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way
 

@@ -17,6 +17,7 @@ import mmap
 import os
 import socket
 import struct
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -42,8 +43,8 @@ SOL_PACKET = 263
 ADD_MEMBERSHIP, RX_RING, STATISTICS, VERSION, RESERVE = 1, 5, 6, 10, 12
 TPACKET_V3, PROMISCUOUS, ALL_PROTOCOLS = 2, 1, 3
 SO_ATTACH_FILTER = 26
-HARDWARE_ADDRESS = 0x8927
-"""The ioctl SIOCGIFHWADDR, which also tells the hardware type."""
+HARDWARE_ADDRESS, INTERFACE_INDEX = 0x8927, 0x8933
+"""The ioctls SIOCGIFHWADDR, which also tells the hardware type, and SIOCGIFINDEX."""
 
 ETHERNET, RAW = classic_filter.ETHERNET, classic_filter.RAW
 LINKS: Final = {1: ETHERNET, 772: ETHERNET, 519: RAW, 65534: RAW}
@@ -64,7 +65,7 @@ class PacketRing:
     def __init__(
         self, number: int, interface: str | None, expression: str, snaplen: int, buffer: int, promiscuous: bool
     ) -> None:
-        self._name = "any" if interface is None else interface
+        self._interface = self._name = "any" if interface is None else interface
         hardware = None if interface is None else read_hardware_type(interface)
         link = LINKS.get(hardware, COOKED) if hardware is not None else COOKED
         self.description = InterfaceDescription(self._name, link, snaplen, expression)
@@ -108,10 +109,15 @@ class PacketRing:
         self._index = 0
         if interface is not None:
             self._socket.bind((interface, ALL_PROTOCOLS))
-            self._index = _index(interface)
+            self._index = self._find_index()
             self._check_error()
             if self._error:
                 raise CaptureError(f"{self._error}. Bring it up with ip link set {interface} up.")
+
+    def rename(self, name: str) -> None:
+        """Gives the interface another name for people and for the file."""
+        self._name = name
+        self.description = replace(self.description, name=name)
 
     @property
     def granted(self) -> int:
@@ -177,7 +183,7 @@ class PacketRing:
         while self.take() is not None:
             pass
         self._check_error()  # clears an error from before; an interface that is up again works again
-        vanished = self._index and self._index != _index(self._name)
+        vanished = self._index and self._index != self._find_index()
         self._error = f"{self._name} is gone" if vanished else None
         self.counters()
         self._taken = self._received = self._dropped = 0
@@ -220,15 +226,15 @@ class PacketRing:
         if code != errno.ENETDOWN:
             self._error = f"{self._name}: {os.strerror(code)}"
         else:
-            self._error = f"{self._name} is {'down' if self._index == _index(self._name) else 'gone'}"
+            self._error = f"{self._name} is {'down' if self._index == self._find_index() else 'gone'}"
 
-
-def _index(interface: str) -> int:
-    """Returns the index of an interface; 0 if there is none of that name."""
-    try:
-        return socket.if_nametoindex(interface)
-    except OSError:
-        return 0
+    def _find_index(self) -> int:
+        """Returns the present index of the interface, in the namespace of the socket; 0 if it is gone."""
+        try:
+            found = fcntl.ioctl(self._socket, INTERFACE_INDEX, struct.pack("16s24x", self._interface.encode()[:15]))
+        except OSError:
+            return 0
+        return int(struct.unpack_from("i", found, 16)[0])
 
 
 def read_hardware_type(interface: str) -> int:

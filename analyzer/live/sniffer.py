@@ -18,11 +18,12 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import FrameType
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from analyzer.errors import CaptureError
-from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.capture_request import AUTO, CaptureRequest
 from analyzer.live.capture_run import CaptureRun
 from analyzer.live.channel import (
     ChannelReader,
@@ -34,7 +35,11 @@ from analyzer.live.channel import (
     StopCommand,
 )
 from analyzer.live.interfaces import ANY, choose_interfaces
+from analyzer.live.namespaces import NetworkNamespace, enter_namespace, find_namespaces, list_listening_ports
 from analyzer.live.taps import Tap
+
+if TYPE_CHECKING:
+    from analyzer.live.packet_ring import PacketRing
 
 PATIENCE = 1.0
 """Seconds that the last messages get if nobody reads them."""
@@ -213,31 +218,63 @@ def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap],
     if source not in get_args(Source):
         raise CaptureError(f"Packets come from {', '.join(get_args(Source))}, not from {source}.")
     notes: list[str] = []
-    if source == "dumpcap":
-        taps = _open_dumpcaps(request)  # before give_up(): afterwards the kernel denies dumpcap its right
-    else:
-        taps = (
-            _open_rings(request, notes)
-            if source == "ring" and sys.platform.startswith("linux")
-            else _open_sockets(request)
-        )
+    taps: list[Tap] = []
+    if not request.is_remote:
+        namespaces = find_namespaces(request.netns, request.containers)
+        for namespace in namespaces or (None,):
+            taps += _open_namespace(request, source, len(taps), namespace, notes)
+    taps += _open_remote(request, len(taps))
     if not taps:
         raise CaptureError("No interface is up. wireanalyze interfaces lists them.")
     give_up(request.user)
     return taps, notes
 
 
-def _open_rings(request: CaptureRequest, notes: list[str]) -> list[Tap]:
+def _open_namespace(
+    request: CaptureRequest, source: str, first: int, namespace: NetworkNamespace | None, notes: list[str]
+) -> list[Tap]:
+    """Opens the taps of one namespace, None: of our own; `first` is the number of the first one in the file."""
+    if namespace is None:
+        return _open_local(_choose_filter(request, notes), source, first, notes)
+    if source != "ring" or not sys.platform.startswith("linux"):
+        raise CaptureError("--netns and --container need the kernel's packet ring. Leave out --via dumpcap.")
+    with enter_namespace(namespace):
+        rings = _open_rings(_choose_filter(request, notes, f"{namespace.name}: "), first, notes)
+    for ring in rings:
+        ring.rename(f"{ring.description.name}@{namespace.name}")
+    return [*rings]
+
+
+def _choose_filter(request: CaptureRequest, notes: list[str], where: str = "") -> CaptureRequest:
+    """The request with a filter for `auto`: the known ports on which somebody listens in this namespace."""
+    if request.filter != AUTO:
+        return request
+    ports = sorted(list_listening_ports() & set(request.ports))
+    if not ports:
+        raise CaptureError(f"{where}-f auto: No server of a known protocol listens here. Give -f 'tcp port N'.")
+    notes.append(f"{where}-f auto captures the ports {', '.join(map(str, ports))}, on which servers listen here.")
+    return replace(request, filter=" or ".join(f"tcp port {port}" for port in ports))
+
+
+def _open_local(request: CaptureRequest, source: str, first: int, notes: list[str]) -> list[Tap]:
+    if source == "dumpcap":
+        return _open_dumpcaps(request, first)  # before give_up(): afterwards the kernel denies dumpcap its right
+    if source == "ring" and sys.platform.startswith("linux"):
+        return [*_open_rings(request, first, notes)]
+    return _open_sockets(request, first)
+
+
+def _open_rings(request: CaptureRequest, first: int, notes: list[str]) -> list[PacketRing]:
     from analyzer.live.packet_ring import PacketRing
 
-    taps: list[Tap] = []
-    found = choose_interfaces(request.interfaces)
+    taps: list[PacketRing] = []
+    found = choose_interfaces(request.local)
     buffer = min(request.buffer, TOGETHER // max(len(found), 1))
     if buffer < request.buffer:
         notes.append(
             f"Each of {len(found)} interfaces gets a buffer of {buffer >> 20} MiB, not of {request.buffer >> 20}."
         )
-    for number, each in enumerate(found):
+    for number, each in enumerate(found, first):
         name = None if each.name == ANY else each.name
         tap = PacketRing(number, name, request.filter, request.snaplen, buffer, request.promiscuous)
         taps.append(tap)
@@ -246,21 +283,35 @@ def _open_rings(request: CaptureRequest, notes: list[str]) -> list[Tap]:
     return taps
 
 
-def _open_sockets(request: CaptureRequest) -> list[Tap]:
+def _open_sockets(request: CaptureRequest, first: int) -> list[Tap]:
     from analyzer.live.scapy_tap import ScapyTap
 
     return [
         ScapyTap(number, each, request.filter, request.snaplen, request.buffer, request.promiscuous)
-        for number, each in enumerate(choose_interfaces(request.interfaces))
+        for number, each in enumerate(choose_interfaces(request.local), first)
     ]
 
 
-def _open_dumpcaps(request: CaptureRequest) -> list[Tap]:
+def _open_dumpcaps(request: CaptureRequest, first: int) -> list[Tap]:
     from analyzer.live.dumpcap import DumpcapTap
 
     return [
         DumpcapTap(number, each.name, request.filter, request.snaplen, request.buffer, request.promiscuous)
-        for number, each in enumerate(choose_interfaces(request.interfaces))
+        for number, each in enumerate(choose_interfaces(request.local), first)
+    ]
+
+
+def _open_remote(request: CaptureRequest, first: int) -> list[Tap]:
+    """Starts the programs on other machines; ssh is the user's, so this is before give_up(), too."""
+    if not request.remote:
+        return []
+    from analyzer.live.ssh import SshTap
+
+    if request.filter == AUTO:
+        raise CaptureError("-f auto knows the servers of this machine only. Give -f 'tcp port N' for ssh://.")
+    return [
+        SshTap(number, uri, request.filter, request.snaplen, request.promiscuous)
+        for number, uri in enumerate(request.remote, first)
     ]
 
 

@@ -26,7 +26,7 @@ from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Ints, find_runs
 from analyzer.columns.tables import ColumnTable, NameTable
 from analyzer.errors import UserError
-from analyzer.messages import fast_path
+from analyzer.messages import fast_path, message_spans
 from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
 from analyzer.messages.decode_as import ConnectionRules
 from analyzer.messages.fast_path import ConnectionWork
@@ -370,7 +370,7 @@ class Engine:
         """Decrypts the packets of TLS connections; returns the works that go on, with the packets of each."""
         if all(work.connection.tls is None for work, _ in taken):
             return taken
-        from analyzer.messages.tls_fast_path import decrypt_run  # lazy: only who has keys pays for it
+        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only who has keys pays for it
 
         found = []
         for work, count in taken:
@@ -378,7 +378,7 @@ class Engine:
             if layer is None:
                 found.append((work, count))
             elif self.secrets is not None:
-                packets = work.packets[work.at :][: min(count, work.reach)]
+                packets = limit_run(block, work.packets[work.at :][: min(count, work.reach)])
                 run = decrypt_run(block, packets, work.repeats, layer, self.store, self.secrets)
                 work.start_run(run, len(packets))
                 if run is not None:
@@ -393,7 +393,7 @@ class Engine:
         assert columns is not None
         parts = fast_path.collect_segments(block, taken)
         clients = [work.connection.client for work, _ in taken]
-        cutting, refused = fast_path.cut_messages(
+        cutting, refused = message_spans.cut_messages(
             parts, make_length_reader(dissector, columns, self.store), self.store, clients
         )
         if refused:

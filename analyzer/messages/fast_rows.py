@@ -10,9 +10,10 @@ import numpy as np
 from analyzer.columns.arrays import Array, Ints
 from analyzer.messages.assembler import fill_in_client
 from analyzer.messages.fast_pairing import PairingHeaders, pair_messages
-from analyzer.messages.fast_path import ConnectionWork, MessageSpans, Segments, list_pieces
+from analyzer.messages.fast_path import ConnectionWork, list_pieces
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMark
 from analyzer.messages.message_lengths import ByteStore
+from analyzer.messages.message_spans import MessageSpans, Segments
 from analyzer.messages.row_batch import RowBatch, RowNumbering
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.fast_path import NULL, FastPath, NameColumn, Wire

@@ -14,7 +14,7 @@ wait are given up, and the first of the others is taken.
 The length of a message comes from its length prefix, or from the dissector's Framer where a protocol has no prefix or
 begins without one.
 
-The vectorised implementation of the way in step is fast_path.cut_messages; tests/analyzer/messages/test_engine.py
+The vectorised implementation of the way in step is message_spans.cut_messages; tests/analyzer/messages/test_engine.py
 compares the two.
 """
 

@@ -27,7 +27,7 @@ from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateD
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import WrittenValue
+from dissectors.symbolic_values import WrittenValue
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""

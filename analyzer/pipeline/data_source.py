@@ -111,13 +111,13 @@ class CaptureSource(DataSource):
 
     def schema(self) -> str:
         """Returns the columns of the table, and its times, durations, addresses and ports."""
-        asked = SourceOptions.parse(self.options)
+        query = SourceOptions.parse(self.options)
         typed = [
             f"`{name.removesuffix('_ns')}` {'TIMESTAMP' if is_moment else 'INTERVAL DAY TO SECOND'}"
-            for name, is_moment in list_times(asked.table).items()
+            for name, is_moment in list_times(query.table).items()
         ]
-        ends = [f"`{name}_ip` STRING, `{name}_port` INT" for name in ENDPOINTS.get(asked.table, ())]
-        return ", ".join([build_ddl(asked.table, fields=asked.options.fields), *typed, *ends])
+        ends = [f"`{name}_ip` STRING, `{name}_port` INT" for name in ENDPOINTS.get(query.table, ())]
+        return ", ".join([build_ddl(query.table, fields=query.options.fields), *typed, *ends])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query."""
@@ -140,8 +140,8 @@ class CapturePartition(InputPartition):
 class CaptureReader(DataSourceReader):
     """Reads a table for one query."""
 
-    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
-        self._asked, self._columns = asked, ColumnMaker(asked.table, schema)
+    def __init__(self, query: SourceOptions, schema: StructType) -> None:
+        self._query, self._columns = query, ColumnMaker(query.table, schema)
         self._wanted = RowFilter()
         self._captures: frozenset[str] | None = None
 
@@ -159,7 +159,7 @@ class CaptureReader(DataSourceReader):
         name, wanted = column[0], self._wanted
         if name == "capture" and kind not in (*_FROM, *_TO):
             self._captures = values if self._captures is None else self._captures & values
-        if self._asked.table not in TIME_OF:
+        if self._query.table not in TIME_OF:
             return
         if name in ("protocol", "operation") and kind not in (*_FROM, *_TO):
             self._wanted = wanted.require_name(name, values)
@@ -173,7 +173,7 @@ class CaptureReader(DataSourceReader):
 
     def _find_span(self, name: str, value: Any) -> tuple[int, int] | None:
         """The first and the last ns of a value of a column with the time of rows; None for another column."""
-        time = TIME_OF[self._asked.table]
+        time = TIME_OF[self._query.table]
         if name == f"{time}_ns" and isinstance(value, int):
             return value, value
         if name == time and isinstance(value, datetime):
@@ -188,7 +188,7 @@ class CaptureReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Returns a partition for each capture, and several for a large one."""
         found: list[InputPartition] = []
-        for capture, group in groupby(self._asked.find_files(), key=lambda file: file.capture_name):
+        for capture, group in groupby(self._query.find_files(), key=lambda file: file.capture_name):
             files = list(group)
             if self._captures is None or capture in self._captures:
                 shares = self._count_shares(files)
@@ -196,15 +196,15 @@ class CaptureReader(DataSourceReader):
         return found
 
     def _count_shares(self, files: Sequence[CaptureFile]) -> int:
-        if self._asked.table in WHOLE_TABLES:
+        if self._query.table in WHOLE_TABLES:
             return 1
-        return self._asked.options.partitions or -(-sum(file.size for file in files) // SHARE_BYTES) or 1
+        return self._query.options.partitions or -(-sum(file.size for file in files) // SHARE_BYTES) or 1
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yields the rows of a partition."""
         files, share = partition.value
-        options = replace(self._asked.options, fields=self._columns.has("fields"))
-        rows = build_capture_rows(files, options, self._asked.table, share, self._wanted)
+        options = replace(self._query.options, fields=self._columns.has("fields"))
+        rows = build_capture_rows(files, options, self._query.table, share, self._wanted)
         return map(self._columns.convert, rows)
 
 

@@ -59,10 +59,10 @@ class BatchPartition(InputPartition):
 class CaptureStreamReader(DataSourceStreamReader):
     """Reads the files that a ring has finished since the last batch."""
 
-    def __init__(self, asked: SourceOptions, schema: StructType) -> None:
-        if asked.state is None:
+    def __init__(self, query: SourceOptions, schema: StructType) -> None:
+        if query.state is None:
             raise UserError('A stream needs a folder that remembers what was read. Give .option("state", DIR).')
-        self._asked, self._columns, self._state = asked, ColumnMaker(asked.table, schema), os.path.abspath(asked.state)
+        self._query, self._columns, self._state = query, ColumnMaker(query.table, schema), os.path.abspath(query.state)
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Returns the offset before the first batch."""
@@ -73,9 +73,9 @@ class CaptureStreamReader(DataSourceStreamReader):
         """Plans the batch that follows `start`, if files are finished that no batch has."""
         number = start["batch"] + 1
         if not os.path.exists(self._find_plan(number)):
-            settle = SETTLE_SECONDS if self._asked.settle is None else self._asked.settle
+            settle = SETTLE_SECONDS if self._query.settle is None else self._query.settle
             seen = {path: FileMark(**mark) for path, mark in self._load(number - 1)["seen"].items()}
-            files = {file.path: file for file in self._asked.find_files(needed=False)}
+            files = {file.path: file for file in self._query.find_files(needed=False)}
             captures = {path: file.capture_name for path, file in files.items()}
             plan = plan_files(Ledger("", "", read=seen), captures, settle=settle, close=False)
             new = {path: mark for path, mark in plan.new.items() if path not in plan.grown}
@@ -118,12 +118,12 @@ class CaptureStreamReader(DataSourceStreamReader):
 
     def _read_batch(self, chain: str, number: int, files: Sequence[CaptureFile]) -> Iterator[pa.RecordBatch]:
         os.makedirs(chain, exist_ok=True)
-        table, options = self._asked.table, self._asked.options
+        table, options = self._query.table, self._query.options
         pointers, known = _continue_batch(chain, number, files, options)
         with tempfile.TemporaryDirectory(prefix="_batch-", dir=chain) as folder:
             carry = BatchContext(folder, number, False, known["latest"])
-            told = select_rows(split_rows(pointers), files, options, NAMES, carry=carry)
-            names = merge_names(known["names"], index_names(batch for is_state, batch in told if not is_state))
+            named_rows = select_rows(split_rows(pointers), files, options, NAMES, carry=carry)
+            names = merge_names(known["names"], index_names(batch for is_state, batch in named_rows if not is_state))
         folder = tempfile.mkdtemp(prefix="_batch-", dir=chain)
         states: list[pa.RecordBatch] = []
         try:

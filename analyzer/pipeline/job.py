@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, file_notes
+from analyzer.pipeline import commit, delta_tables, file_notes
 from analyzer.pipeline.file_notes import FileNote, merge_notes
 from analyzer.pipeline.finish import RunFolder, finish_run
 from analyzer.pipeline.options import Options
@@ -95,6 +95,8 @@ def run(
         written = commit.create_staging_folder(folder)
         try:
             report = fill_folder(spark, BatchPlan(sources.files), written, options)
+            if options.delta:
+                delta_tables.write_logs(written)
             commit.replace_tables(folder, written, ALL_TABLES)
         finally:
             shutil.rmtree(written, ignore_errors=True)

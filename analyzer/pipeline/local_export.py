@@ -16,7 +16,6 @@ from analyzer.capture.output import create_scratch_folder, make_write_error, pub
 from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.jobs import divide, map_in_order
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline import finish
 from analyzer.pipeline.arrow_columns import TableBatch
@@ -32,6 +31,7 @@ from analyzer.pipeline.table_builder import WINDOW, build_tables
 from analyzer.pipeline.table_schemas import REPORTS, TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.views import write_views
+from analyzer.processes.jobs import divide, map_in_order
 from analyzer.session import Analysis, Session
 from dissectors.finding import Severity
 

@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from analyzer.capture.records import ScanState
 from analyzer.columns.arrays import Ints
-from analyzer.jobs import map_in_order
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.task import TaskWork
+from analyzer.processes.jobs import map_in_order
 
 SORT_KEYS = [("connection", "ascending"), ("place", "ascending"), ("origin", "ascending")]
 MOST_BYTES = 512 << 20

@@ -24,6 +24,7 @@ class Options:
     window of the summaries. partitions: in which connections are worked off; None: by what there is to do.
     counts: the folder in which workers count what they have done (progress.py); None: nobody looks.
     key_logs, private_keys: paths of what decrypts TLS, where workers find it. key_password: path of the password.
+    delta: whether the tables get a log of Delta Lake (delta_tables.py).
     decompressed: bytes that a message may be decompressed to; by default what this process was told (wire.budget).
     """
 
@@ -38,4 +39,5 @@ class Options:
     key_logs: tuple[str, ...] = ()
     private_keys: tuple[str, ...] = ()
     key_password: str | None = None
+    delta: bool = False
     decompressed: int = field(default_factory=get_allowance)

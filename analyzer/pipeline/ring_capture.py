@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, job
+from analyzer.pipeline import commit, delta_tables, job
 from analyzer.pipeline import ledger as ledgers
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
@@ -63,7 +63,7 @@ def run(
         ledger = Ledger.load(state, folder, _describe_settings(options, sources))
         if not ledger.batches:  # before anything is taken away: a batch that waits there may be another state's
             job.check_folder(folder, overwrite=False)
-        commit.recover_folder(folder, ledger.batches)
+        _publish_batches(folder, options, ledger.batches)
         _remove_old_states(state, ledger)
         captures = {file.path: file.capture_name for file in sources.files}
         todo = ledgers.plan_files(ledger, captures, settle=ring.settle, close=ring.close)
@@ -74,11 +74,19 @@ def run(
         return _Run(spark, folder, state, options, ring, ledger).do(todo, sources.files)
 
 
+def _publish_batches(folder: str, options: Options, batches: int) -> None:
+    """Gives the files of all batches that the ledger knows their places, and puts them into the logs of Delta."""
+    commit.recover_folder(folder, batches)
+    if options.delta:
+        delta_tables.add_batches(folder, f"{job.PART}-{{:06}}-", batches)
+
+
 def _describe_settings(options: Options, sources: CaptureSources) -> str:
     """What rows depend on."""
     rules = [f"{where}={protocol}" for where, protocol in options.decode_as]
     about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": rules}
-    return json.dumps({**about, **options.limits._asdict()}, sort_keys=True)
+    tables = {"format": "delta"} if options.delta else {}
+    return json.dumps({**about, **tables, **options.limits._asdict()}, sort_keys=True)
 
 
 def _remove_old_states(state: str, ledger: Ledger) -> None:
@@ -140,7 +148,7 @@ class _Run:
         self._note(report, todo, number)
         self.ledger.opened = opened
         self.ledger.save(self.state)
-        commit.recover_folder(self.folder, number)
+        _publish_batches(self.folder, self.options, number)
         _remove_old_states(self.state, self.ledger)
         return report
 

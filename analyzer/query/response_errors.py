@@ -20,9 +20,9 @@ from analyzer.columns.arrays import Bools, Ints, decode_null, iterate_groups, ma
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import locate_messages
 from analyzer.decode.rows import split_rows
-from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
+from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.projection import GatherSource, walk_layout
 from analyzer.session import Analysis
 from dissectors import registry

@@ -28,7 +28,7 @@ from analyzer.render.forms import BodySlot, LineFrame
 from analyzer.render.named import LineNamer
 from dissectors.api import Body, Context, Dissector
 from dissectors.slotted import make_slotted
-from dissectors.symbolic import BEGIN
+from dissectors.symbolic_values import BEGIN
 
 SCREENFUL = 48
 """Rows by which widths are chosen."""

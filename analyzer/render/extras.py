@@ -38,6 +38,7 @@ EXTRAS: Mapping[str, Extra] = {
     "pandas": Extra(("pandas", "pyarrow"), "66 MB to download, 240 MB installed"),
     "duckdb": Extra(("duckdb", "pyarrow"), "77 MB to download, 230 MB installed"),
     "polars": Extra(("polars", "pyarrow"), "105 MB to download, 330 MB installed"),
+    "delta": Extra(("deltalake", "pyarrow"), "110 MB to download, 320 MB installed"),
     "pipeline": Extra(
         ("pyspark", "pyarrow", "pandas"), "570 MB to download, 890 MB installed", ("grpc", "grpc_status", "google.rpc")
     ),

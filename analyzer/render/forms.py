@@ -21,7 +21,7 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateDecoder
 from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import WrittenValue
+from dissectors.symbolic_values import WrittenValue
 
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256

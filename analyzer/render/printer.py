@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzer.capture import libc
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import ELLIPSIS
 from analyzer.config.model import Config
@@ -14,6 +13,7 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
+from analyzer.processes import libc
 from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
 from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import TimeClock

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.jobs import DeferredOutput, SharedOutput, print_in_turns
+from analyzer.processes.jobs import DeferredOutput, SharedOutput, print_in_turns
 from analyzer.query.selection import FIRST
 from analyzer.render.printer import TOGETHER, RowPrinter
 

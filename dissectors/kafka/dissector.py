@@ -54,6 +54,7 @@ class Kafka(Dissector):
     sessions = lazy("dissectors.kafka.fetch_sessions:SESSIONS")
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
     reports = lazy("dissectors.kafka.reports:reports")
+    participants = lazy("dissectors.kafka.reports:participants")
     checks = lazy("dissectors.kafka.checks:checks")
     triage = lazy("dissectors.kafka.checks:triage")
     describe_error = lazy("dissectors.kafka.error_details:describe_error")

@@ -17,7 +17,8 @@ from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_m
 from dissectors.kafka.nested.values import may_tell
 from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.template import read_many, read_records
-from dissectors.symbolic import Extent, MessageTemplate, NestedValue, NotTemplatable, TemplateBuilder, Term
+from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import Extent, NestedValue, Term
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
 from dissectors.wire.template import Cursor, template_members

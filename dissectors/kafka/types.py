@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from dissectors.kafka.labels import is_sensitive, labels
-from dissectors.symbolic import Extent, TemplateBuilder
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import Extent
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Dialect, SizedBytes
 from dissectors.wire.nonfinite import float_value

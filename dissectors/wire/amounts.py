@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.symbolic import length, make_text
+from dissectors.symbolic_values import length, make_text
 from dissectors.wire.secret import Secret
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from dissectors.symbolic import derive, is_below
+from dissectors.symbolic_values import derive, is_below
 from dissectors.wire.embedded import EmbeddedValue
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]

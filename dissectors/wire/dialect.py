@@ -16,7 +16,8 @@ from dissectors.wire.primitive import FixedWidth, Length
 
 if TYPE_CHECKING:
     from dissectors.field import Label
-    from dissectors.symbolic import Extent, TemplateBuilder
+    from dissectors.symbolic import TemplateBuilder
+    from dissectors.symbolic_values import Extent
     from dissectors.wire.budget import Budget
     from dissectors.wire.reader import Reader
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from dissectors.api import Body, Context
 from dissectors.slotted import make_slotted
-from dissectors.symbolic import Extent, MessageTemplate, NotTemplatable, ReadMany, TemplateBuilder, Term, Text, plain
+from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import RUNNING, is_decimal, is_run, join_pieces, number_within, run
+from dissectors.symbolic_values import Extent, ReadMany, Term, Text, plain
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.frame import Frame, Read

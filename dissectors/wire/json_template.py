@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from dissectors.symbolic import NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import is_decimal, is_run, join_pieces, number, run
+from dissectors.symbolic_values import Text
 from dissectors.wire.nonfinite import float_value
 
 DEPTH = 12

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dissectors.symbolic import FLOWING, UVARINT, WIDEST, Extent, NotTemplatable, TemplateBuilder, Term
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import FLOWING, UVARINT, WIDEST, Extent, Term
 from dissectors.wire.protobuf import BYTES, DEPTH, MANY, NUMBER, PACKED, STRUCT, TEXT, MessageType, ProtoField
 from dissectors.wire.protobuf_values import decode_packed, unknown_span
 from dissectors.wire.varint import uvarint, uvarlong

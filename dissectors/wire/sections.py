@@ -16,17 +16,8 @@ from typing import Any, Protocol, TypeAlias
 
 from dissectors.api import Body, Context
 from dissectors.slotted import make_slotted
-from dissectors.symbolic import (
-    UVARINT,
-    Checksum,
-    Extent,
-    Integer,
-    MessageTemplate,
-    NotTemplatable,
-    ReadMany,
-    TemplateBuilder,
-    Term,
-)
+from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import UVARINT, Checksum, Extent, Integer, ReadMany, Term
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.emit import FAILURES

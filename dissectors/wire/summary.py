@@ -31,7 +31,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from dissectors.field import Label
 from dissectors.slotted import field, make_slotted
-from dissectors.symbolic import NestedValue, make_text, plain
+from dissectors.symbolic_values import NestedValue, make_text, plain
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import Condition, condition, number_of, walk
 from dissectors.wire.cut import length_of as all_of

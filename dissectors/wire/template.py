@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, cast
 
 from dissectors.api import Body, Context
 from dissectors.slotted import make_slotted
-from dissectors.symbolic import UVARINT, Extent, MessageTemplate, NotTemplatable, TemplateBuilder, Term, plain
+from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import UVARINT, Extent, Term, plain
 from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import EmbeddedValue, Holder
 from dissectors.wire.emit import FAILURES

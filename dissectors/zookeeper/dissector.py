@@ -40,6 +40,7 @@ class ZooKeeper(Dissector):
     operations = lazy("dissectors.zookeeper.schemas:operations")
     guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
+    participants = lazy("dissectors.zookeeper.reports:participants")
     checks = lazy("dissectors.zookeeper.checks:list_client_checks")
     triage = lazy("dissectors.zookeeper.checks:triage")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")

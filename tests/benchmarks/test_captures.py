@@ -23,6 +23,8 @@ from benchmarks.recorded import GOLDEN
 from benchmarks.traffic import TAME, Traffic
 from dissectors.api import Role, State
 
+pytestmark = pytest.mark.xdist_group("benchmarks")
+
 PACKETS = 2000
 TAME_KINDS = [name for name, kind in KINDS.items() if kind.traffic == TAME]
 REAL_KINDS = [name for name in KINDS if name not in TAME_KINDS]
@@ -33,15 +35,25 @@ PROTOCOLS = {"rocketmq": "rocketmq", "pulsar": "pulsar", "zookeeper": "zookeeper
 """Of kinds that are not Kafka's."""
 
 
+class Made(dict[str, Path]):
+    """Captures by their kind, made when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._library = Library(folder)
+
+    def __missing__(self, kind: str) -> Path:
+        self[kind] = self._library.of_packets(kind, PACKETS)
+        return self[kind]
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    library = Library(tmp_path_factory.mktemp("captures"))
-    return {kind: library.of_packets(kind, PACKETS) for kind in KINDS}
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("captures"))
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", TAME_KINDS)
-def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dict[str, Path]) -> None:
+def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: Made) -> None:
     with Session([made[kind]]) as session:
         session.load()
         rows = session.rows
@@ -57,20 +69,20 @@ def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dic
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bytes_each_time(kind: str, made: dict[str, Path], tmp_path: Path) -> None:
+def test_the_same_bytes_each_time(kind: str, made: Made, tmp_path: Path) -> None:
     write(tmp_path / "again.pcap", KINDS[kind], packets=PACKETS)
     assert (tmp_path / "again.pcap").read_bytes() == made[kind].read_bytes()
 
 
 @pytest.mark.parametrize(("kind", "share"), SHARES.items())
-def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: float, made: dict[str, Path]) -> None:
+def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: float, made: Made) -> None:
     with Session([made[kind]]) as session:
         lengths = np.concatenate([block.length for block in session.packets.blocks()])
     assert (lengths == 0).mean() >= share
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TAME_KINDS if kind != "quorum"])
-def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: dict[str, Path]) -> None:
+def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: Made) -> None:
     with Session([made[kind]]) as session:
         session.load()
         keys = [
@@ -83,7 +95,7 @@ def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: d
     assert len(set(keys)) == len(keys)
 
 
-def test_no_two_proposals_of_a_learner_have_one_zxid(made: dict[str, Path]) -> None:
+def test_no_two_proposals_of_a_learner_have_one_zxid(made: Made) -> None:
     """Packets of servers have no correlation; a PROPOSAL is told by its zxid."""
     with Session([made["quorum"]]) as session:
         session.load()
@@ -95,7 +107,7 @@ def test_no_two_proposals_of_a_learner_have_one_zxid(made: dict[str, Path]) -> N
     assert len(set(proposed)) == len(proposed) > 50
 
 
-def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(made: dict[str, Path]) -> None:
+def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(made: Made) -> None:
     codecs, topics, clients = [], set(), set()
     with Session([made["large"]]) as session:
         session.load()
@@ -146,7 +158,7 @@ def _vendors(value: Any) -> int:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", REAL_KINDS)
-def test_real_traffic_is_of_its_protocol_and_nearly_whole(kind: str, made: dict[str, Path]) -> None:
+def test_real_traffic_is_of_its_protocol_and_nearly_whole(kind: str, made: Made) -> None:
     with Session([made[kind]]) as session:
         session.load()
         dissectors = [find_dissector(session, row) for row in range(len(session.rows))]

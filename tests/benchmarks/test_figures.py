@@ -10,6 +10,8 @@ import pytest
 from benchmarks.figures import _compare, _groups, _works
 from benchmarks.library import Library
 
+pytestmark = pytest.mark.xdist_group("benchmarks")
+
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.symbolic import SymbolicValue, plain
+from dissectors.symbolic_values import SymbolicValue, plain
 from dissectors.wire.secret import Secret
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 import pytest
 
-from dissectors.symbolic import (
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import (
     BEGIN,
     COMPARISONS,
     END,
@@ -24,8 +25,6 @@ from dissectors.symbolic import (
     Extent,
     Integer,
     NestedValue,
-    NotTemplatable,
-    TemplateBuilder,
     Term,
     Text,
     derive,

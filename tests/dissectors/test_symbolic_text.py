@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import BEGIN, END, NotTemplatable, TemplateBuilder, Text, plain
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import DIGITS, PiecewiseText, is_decimal, is_run, join_pieces, number, number_within, run
+from dissectors.symbolic_values import BEGIN, END, Text, plain
 
 TEXT = b'"abc\\u0001d e\\u0002"'
 ABC, D_E = (1, 4), (10, 13)

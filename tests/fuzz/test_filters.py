@@ -183,6 +183,7 @@ def check_all(seeds: range) -> None:
     assert filters > len(seeds) // 5, "too few of them are filters: the cases prove nothing"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, QUICK, BATCH * 4))
 def test_a_text_is_a_filter_or_is_refused_with_a_place(first: int) -> None:
     check_all(range(first, min(first + BATCH * 4, QUICK)))

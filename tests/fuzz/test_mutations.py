@@ -50,7 +50,7 @@ NAMES = (
 MOST_WRITES = 24
 """Of one connection: a case should cost milliseconds."""
 
-BATCH = 100
+BATCH = 50
 QUICK = 2_000
 LONG = int(os.environ.get("WIREANALYZE_MUTATIONS", "20000"))
 PER_PROCESS = 2_000
@@ -239,7 +239,7 @@ def attempt(path: Path, seed: int) -> None:
         raise
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("batch", range(QUICK // BATCH))
 def test_nothing_escapes(tmp_path: Path, batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
@@ -260,6 +260,7 @@ def test_nothing_escapes_in_a_long_run(tmp_path: Path, batch: int) -> None:
                 attempt(tmp_path / "a", seed)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, QUICK, QUICK // 4))
 def test_memory_stays_in_bounds(tmp_path: Path, first: int) -> None:
     """Python's own memory and NumPy's, of some cases: tracing makes them slow."""

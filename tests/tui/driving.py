@@ -79,7 +79,7 @@ class Drive:
         pumps = [window, *window.screen_stack, *window.screen.walk_children()]
         return (
             any(pump.message_queue_size or pump._next_callbacks for pump in pumps)
-            or bool(window.screen._dirty_widgets)
+            or bool(window.screen._dirty_widgets or window.screen._callbacks)
             or any(pump._layout_required for pump in window.screen.walk_children(with_self=True))
         )
 
@@ -94,6 +94,8 @@ class Drive:
         await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
+        await self.until(lambda: self.main.activity.is_settled)
+        await self.settle()
 
     async def filtered(self) -> None:
         """Until the filter in force has asked all rows, and what it keeps is on the screen."""

@@ -125,7 +125,7 @@ async def test_decode_as_reads_again_and_keeps_filter_and_message(found: Drive) 
     await found.loaded()
     assert found.window.screen is found.main
     assert in_force(found) == "kafka.Fetch or stream == 7"
-    assert found.status() == "stream 7 is read as none"
+    await found.until(lambda: found.status() == "stream 7 is read as none")  # it comes after the next refresh
     place = found.main.timeline.selected
     assert place is not None
     assert place.stream == 7

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.capture import libc
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.forms import FORMS, LINES, ExportRequest, check
+from analyzer.processes import libc
 from analyzer.render import extras
 from analyzer.session import Session
 

@@ -63,6 +63,11 @@ class FilterControl:
         self._show_soon = worker.on_change = show_soon
 
     @property
+    def named(self) -> Mapping[str, str]:
+        """The named filters."""
+        return self._prompts.named
+
+    @property
     def in_force(self) -> ActiveFilter | None:
         """The filter in force, for the title; None without one."""
         filtering = self.worker.current_pass

@@ -41,8 +41,8 @@ SHARE = 10
 class Ingest:
     """Takes over what a Loader announces, for a screen.
 
-    live: the live capture, if any. is_paused: the list stands still. saved: packets of a live capture that were saved.
-    follows: the input may grow for ever.
+    live: the live capture, if any. comes_live: rows come in their own time. is_paused: the list stands still. saved:
+    packets of a live capture that were saved. follows: the input may grow for ever.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Ingest:
         """Called when the input has been read."""
         self._screen, self._loader, self._filters, self._names = screen, loader, filters, names
         self._bars, self._timeline, self._view, self._say_heads = bars, bars.timeline, view, say_heads
-        self._comes_live = live is not None or follows
+        self.comes_live = live is not None or follows
         self._announced: Growth | None = None
         self._timer: Timer | None = None
         self._next = 0.0
@@ -87,7 +87,7 @@ class Ingest:
     @property
     def scrolls(self) -> bool | None:
         """Whether the list stays at its end; None if no rows are expected."""
-        return self._timeline.following and not self.is_paused if self.is_reading and self._comes_live else None
+        return self._timeline.following and not self.is_paused if self.is_reading and self.comes_live else None
 
     @property
     def unsaved(self) -> int:

@@ -25,19 +25,23 @@ from tui.crash_guard import CrashGuard
 from tui.filter_worker import FilterWorker, RowReaders
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
+from tui.model.activity_height import load_height
 from tui.model.detail import MessageDetail, read_detail
 from tui.model.row_lines import COLUMNS_KEY
 from tui.model.timeline import FLAT_KEY, ListPlace
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.saved_state import SavedState
+from tui.screens.activity import ActivityControl
 from tui.screens.detail_view import DetailView
 from tui.screens.filter_and_search import FilterControl, InputPrompts, SearchControl
 from tui.screens.ingest import Ingest, NameLearning
 from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 from tui.theme import Palette
+from tui.widgets.activity_bar import ActivityBar
 from tui.widgets.bars import Bar
 from tui.widgets.detail_panes import HexPane, TreePane
+from tui.widgets.painted import PaintedWidget
 from tui.widgets.pane import Pane
 from tui.widgets.pane_area import PaneArea
 from tui.widgets.timeline import TimelinePane
@@ -83,12 +87,14 @@ class MainScreen(CrashGuard, Screen[None]):
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", resolver=self.resolver)
         self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
+        activity_bar = ActivityBar(palette, load_height(saved_state))
         self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
         self.pane_area = PaneArea(
             palette,
             {"list": self.timeline, "tree": self.tree_pane, "hex": self.hex_pane},
             self.bars.widgets,
             saved_state,
+            activity_bar,
         )
         readers = RowReaders(session)
         filters = FilterWorker(session, readers, self._asker)
@@ -97,6 +103,7 @@ class MainScreen(CrashGuard, Screen[None]):
         self.filter = FilterControl(
             filters, search, self.timeline, self.bars, prompts, lambda now: self.ingest.show_soon(now=now)
         )
+        self.activity = ActivityControl(self, session, activity_bar, self.filter, self.bars)
         self.view = DetailView(session, self._read_detail, self.background, self.bars, search, self.show_heads)
         self.search = SearchControl(search, filters, self.timeline, self.view, self.bars, prompts)
         self.names = NameLearning(self.resolver, self.background, self.timeline, self.view)
@@ -126,6 +133,8 @@ class MainScreen(CrashGuard, Screen[None]):
             self.action_do("columns.restore_columns")
         growth = self.ingest.begin()
         self._asker.start()
+        self.activity.comes_live = self.ingest.comes_live
+        self.activity.begin()
         if self._wanted is not None:
             self.filter.begin(self._wanted)
         self.ingest.take_over(growth)
@@ -148,6 +157,7 @@ class MainScreen(CrashGuard, Screen[None]):
         """Ends reading and decoding; waits at most `patience` seconds for each thread."""
         self.background.stop()
         self.search.stop()
+        self.activity.stop()
         self._asker.stop()
         if self._asker.ident is not None:
             self._asker.join(patience)
@@ -170,7 +180,7 @@ class MainScreen(CrashGuard, Screen[None]):
     def on_descendant_focus(self) -> None:
         """Updates heads, keys and status for the pane that has the focus."""
         self.show_heads()
-        self.bars.show_keys()
+        self.bars.show_keys("time" if self.focused is self.activity.bar else None)
         self.view.show_status()
 
     @on(Resize)
@@ -180,6 +190,26 @@ class MainScreen(CrashGuard, Screen[None]):
         self.call_after_refresh(self.show_heads)
 
     # What the panes tell.
+
+    @on(TimelinePane.WindowChange)
+    def _follow_list(self, message: TimelinePane.WindowChange) -> None:
+        self.activity.follow_list(has_other_rows=message.has_other_rows)
+
+    @on(ActivityBar.Resizing)
+    def _measure_activity(self) -> None:
+        self.activity.update()
+
+    @on(ActivityBar.CellsBrush)
+    def _brush(self, message: ActivityBar.CellsBrush) -> None:
+        self.activity.brush_cells(message.cells, is_done=message.is_done)
+
+    @on(ActivityBar.CellClick)
+    def _go_to_time(self, message: ActivityBar.CellClick) -> None:
+        self.activity.go_to_cell(message.cell)
+
+    @on(ActivityBar.Turn)
+    def _turn_activity(self, message: ActivityBar.Turn) -> None:
+        self.activity.turn(message)
 
     @on(TimelinePane.LineSelection)
     def _select(self, message: TimelinePane.LineSelection) -> None:
@@ -240,7 +270,7 @@ class MainScreen(CrashGuard, Screen[None]):
     @on(Bar.PartClick, "#keys")
     async def _press(self, message: Bar.PartClick) -> None:
         pane = self.focused
-        if isinstance(pane, Pane) and hasattr(pane, f"_action_{message.name}"):
+        if isinstance(pane, PaintedWidget) and hasattr(pane, f"_action_{message.name.partition('(')[0]}"):
             await pane.run_action(message.name)
         else:
             await self.run_action(message.name)

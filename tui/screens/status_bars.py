@@ -292,9 +292,9 @@ class StatusBars:
         problem = [BarPart("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
         self._show_status(problem or make_status(path, name, at))
 
-    def show_keys(self) -> None:
-        """Shows the keys of the focused pane."""
-        self.widgets["keys"].show(make_keys(self.focused_name))
+    def show_keys(self, place: KeyPlace | None = None) -> None:
+        """Shows the keys of a place; None: of the focused pane."""
+        self.widgets["keys"].show(make_keys(place or self.focused_name))
 
 
 STATM = Path("/proc/self/statm")

@@ -20,6 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.crash_guard import CrashGuard
+from tui.model.activity_height import limit_height
 from tui.model.pane_layout import (
     LEAST_HEIGHT,
     LEAST_WIDTH,
@@ -33,6 +34,7 @@ from tui.model.pane_layout import (
 )
 from tui.saved_state import SavedState
 from tui.theme import Palette
+from tui.widgets.activity_bar import ActivityBar
 from tui.widgets.painted import PaintedWidget, make_strip
 from tui.widgets.pane import Pane
 
@@ -154,14 +156,15 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         panes: Mapping[PaneName, Pane],
         bars: Mapping[str, PaintedWidget],
         saved_state: SavedState,
+        time_line: ActivityBar,
     ) -> None:
-        self._panes, self._bars = panes, bars
+        self._panes, self._bars, self._time_line = panes, bars, time_line
         self._splitters = [Splitter(palette, id=f"splitter-{number}") for number in range(len(panes) - 1)]
         self._note = TooSmallNotice(palette)
         self._saved_state = saved_state
         self.arrangement = Arrangement.load(saved_state)
         self._focus: PaneName = self.arrangement.visible_panes[0]
-        super().__init__(*bars.values(), *panes.values(), *self._splitters, self._note, id="desk")
+        super().__init__(*bars.values(), time_line, *panes.values(), *self._splitters, self._note, id="desk")
         self._boxes = BoxLayout()
 
     @property
@@ -177,7 +180,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     @property
     def area(self) -> Region:
         """The region of the panes, between the bars."""
-        return _find_area(self.size)
+        return self._find_area(self.size)
 
     @property
     def pane_layout(self) -> PaneLayout:
@@ -187,7 +190,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     def _lay_out(self, size: Size) -> PaneLayout:
         if size.width < LEAST_WIDTH or size.height < LEAST_HEIGHT:
             return PaneLayout()
-        area = _find_area(size)
+        area = self._find_area(size)
         return self.arrangement.lay_out(area.width, area.height, self._focus)
 
     @property
@@ -195,6 +198,11 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         """The name of the pane that has the focus, or had it last."""
         focused = self.screen.focused
         return next((name for name, pane in self._panes.items() if pane is focused), self._focus)
+
+    def _find_area(self, size: Size) -> Region:
+        """Returns the region of the panes; a low terminal has no time line."""
+        above = len(ABOVE) + (limit_height(self._time_line.height, size.height))
+        return Region(0, above, size.width, max(size.height - above - len(BELOW), 0))
 
     def turn_focus(self, by: int) -> None:
         """Moves the focus by `by` visible panes."""
@@ -213,22 +221,24 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
             after = PANES[PANES.index(self._focus) :] + PANES
             self._focus = next(name for name in after if name not in arrangement.hidden)
             self.screen.set_focus(self._panes[self._focus])
-        self._refresh_layout_soon()
+        self.refresh_layout_soon()
         self.post_message(self.LayoutChange())
 
-    def _refresh_layout_soon(self) -> None:
+    def refresh_layout_soon(self) -> None:
         """Makes Textual ask for the layout again: it caches the layout until a child requests one."""
         self._note.refresh(layout=True)
 
     def place_widgets(self, size: Size) -> dict[Widget, Region]:
         """Returns the regions of all visible widgets for a size."""
         regions: dict[Widget, Region] = {}
-        arranged, area = self._lay_out(size), _find_area(size)
+        arranged, area = self._lay_out(size), self._find_area(size)
         if not arranged.panes:
             regions[self._note] = size.region
         else:
             lines = dict(zip((*ABOVE, *BELOW), (0, size.height - 2, size.height - 1), strict=True))
             regions |= {self._bars[name]: Region(0, y, size.width, 1) for name, y in lines.items()}
+            if area.y > len(ABOVE):
+                regions[self._time_line] = Region(0, len(ABOVE), size.width, area.y - len(ABOVE))
             regions |= {self._bars[f"{name}-head"]: _make_region(box, area) for name, box in arranged.heads.items()}
             regions |= {self._panes[name]: _make_region(box, area) for name, box in arranged.panes.items()}
             regions |= {
@@ -255,7 +265,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         if name in self.arrangement.hidden:
             self.rearrange(self.arrangement.with_pane(name, shown=True))
         elif not self._panes[name].is_placed:
-            self._refresh_layout_soon()
+            self.refresh_layout_soon()
 
     @on(events.DescendantBlur)
     def _keep_focus(self) -> None:
@@ -275,10 +285,6 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         """Releases the dividers, which are elsewhere now."""
         for splitter in self._splitters:
             splitter.release()
-
-
-def _find_area(size: Size) -> Region:
-    return Region(0, len(ABOVE), size.width, max(size.height - len(ABOVE) - len(BELOW), 0))
 
 
 def _make_region(box: Box, area: Region) -> Region:

@@ -63,6 +63,12 @@ class TimelinePane(Pane):
     class ColumnGrowth(Message):
         """The columns have become wider."""
 
+    @dataclass
+    class WindowChange(Message):
+        """Other lines are visible; has_other_rows: the list has other rows than before."""
+
+        has_other_rows: bool
+
     class FollowToggle(Message):
         """The cursor begins or ceases to follow the end."""
 
@@ -81,6 +87,8 @@ class TimelinePane(Pane):
         """The selection before rows were hidden; it, or the next visible row, is selected until the cursor moves."""
         self.is_settled = True
         self._lines_read: dict[int, ListLine] = {}
+        self._window: tuple[int, ...] = ()
+        self._rows_shown: tuple[int, int, Ints | None] = 0, 0, None
 
     @property
     def following(self) -> bool:
@@ -134,7 +142,19 @@ class TimelinePane(Pane):
             self._lines_read.clear()
             self.post_message(self.ColumnGrowth())
             strips = super().make_strips(size)
+        self._post_window()
         return strips
+
+    def _post_window(self) -> None:
+        """Posts that the visible lines have changed, or the rows of the list."""
+        timeline = self.timeline
+        window = self.top, self.inner.height, timeline.lines
+        rows = timeline.rows, timeline.first, timeline.matches
+        before, self._rows_shown = self._rows_shown, rows
+        has_other_rows = rows[:2] != before[:2] or rows[2] is not before[2]
+        if has_other_rows or window != self._window:
+            self._window = window
+            self.post_message(self.WindowChange(has_other_rows))
 
     def _get_line(self, line: int) -> ListLine:
         """Returns a line; reads all missing lines of the screen at once."""

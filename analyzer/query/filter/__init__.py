@@ -11,7 +11,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.rows import RowReader, split_rows
-from analyzer.jobs import divide, map_in_order
+from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.fields.path import FieldPath
 from analyzer.query.fields.reading import FieldReader
 from analyzer.query.filter.checked import check_filter

@@ -21,7 +21,8 @@ from dissectors.kafka.records.values import (
     fill,
     record_values,
 )
-from dissectors.symbolic import Checksum, Extent, NestedValue, NotTemplatable, TemplateBuilder, Term
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import Checksum, Extent, NestedValue, Term
 from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
 

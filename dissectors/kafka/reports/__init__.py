@@ -28,3 +28,8 @@ def reports() -> Sequence[ReportType]:
         ClientReport,
         UpgradeReport,
     )
+
+
+def participants() -> Sequence[ReportType]:
+    """Returns the report that numbers brokers."""
+    return (BrokerReport,)

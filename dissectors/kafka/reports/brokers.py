@@ -9,7 +9,7 @@ that it does not hear is fenced, and leads nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
@@ -97,6 +97,13 @@ class BrokerReport(Report[BrokerRow]):
     def _begin(self) -> None:
         self.numbers: BoundedTable[int, str] = BoundedTable()
         """Addresses by broker number, as metadata told."""
+
+    @classmethod
+    def list_names(cls, entry: ReportRow) -> Iterator[tuple[str | tuple[int, bool], str]]:
+        """Yields the broker of an address, by its number."""
+        cells = cls.cells(entry)
+        if cells["broker"] is not None:
+            yield cells["address"], f"broker {cells['broker']}"
 
     def find_server(self, event: MessageEvent) -> BrokerRow:
         """Returns the row of the broker that a request is for, or that answers."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dissectors.report import ReportType
 from dissectors.zookeeper.reports.commits import Commits
 from dissectors.zookeeper.reports.elections import Elections
+from dissectors.zookeeper.reports.names import ServerNames
 from dissectors.zookeeper.reports.sessions import SessionReport
 from dissectors.zookeeper.reports.watches import Watches
 
@@ -14,3 +15,8 @@ from dissectors.zookeeper.reports.watches import Watches
 def reports() -> Sequence[ReportType]:
     """Returns the reports of ZooKeeper: sessions, watches, commits, elections."""
     return SessionReport, Watches, Commits, Elections
+
+
+def participants() -> Sequence[ReportType]:
+    """Returns the report that names the servers of an ensemble."""
+    return (ServerNames,)

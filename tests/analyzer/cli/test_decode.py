@@ -131,31 +131,6 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
     assert run("decode", data.hex(), "-p", "kafka").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["zz"], "the input is not hex: line 1, column 1: 'z'"),
-        (["-"], "stdin is empty"),
-        (["@no/such/file"], "no/such/file: No such file"),
-        ([API_VERSIONS, "-p", "kafak"], "no protocol 'kafak'. Give one of kafka,"),
-        ([API_VERSIONS, "--api", "3"], "--api describes the request that a response answers. Give --response, too."),
-        ([API_VERSIONS, "--response", "--version", "3"], "Give --response --api NAME, too."),
-        ([API_VERSIONS, "--response", "--api", "3"], "Give --version N, too."),
-        ([API_VERSIONS, "--response", "--api", "Nope", "--version", "1"], "kafka has no operation 'Nope'"),
-        ([API_VERSIONS, "--response", "--request"], "exclude each other"),
-        ([API_VERSIONS, "--max-items", "x"], "--max-items: Give a number or all, not 'x'."),
-        ([], "decode needs HEX..."),
-    ],
-)
-def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:
-    done = run("decode", *arguments)
-    assert (done.returncode, done.stdout) == (2, b"")
-    output = done.stderr.decode()
-    assert output.startswith("wireanalyze: ")
-    assert text in output
-    assert output.count("\n") == 1
-
-
 def test_text_has_tree_and_bytes() -> None:
     done = run("decode", API_VERSIONS)
     text = done.stdout.decode()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from analyzer.decode.content import read_cell, read_message
 from analyzer.session import Session
 from tests.program import run
@@ -80,18 +78,3 @@ def test_raw_bytes_are_the_stream_and_say_that_nothing_is_masked() -> None:
         own = [read_message(session, row) for row in range(len(session.rows)) if read_cell(session, "stream", row) == 2]
     assert done.stdout == b"".join(own[::2])
     assert b"not masked" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ([CAPTURE], f"No STREAM was given. Use wireanalyze follow {CAPTURE} STREAM"),
-        ([CAPTURE, "99"], "There is no stream 99. The input has 37 streams,"),
-        ([CAPTURE, "1.1.1.1:1>2.2.2.2:2"], "There is no stream 1.1.1.1:1>2.2.2.2:2."),
-    ],
-)
-def test_errors_are_one_sentence(arguments: list[str], text: str) -> None:
-    done = run("follow", *arguments)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert text in done.stderr.decode()
-    assert done.stderr.count(b"\n") == 1

@@ -107,20 +107,6 @@ def test_who_speaks_what(call: Call, told: list[str], expected: set[str]) -> Non
     assert protocols(call("list", CAPTURE, "-e", "protocol", "--format", "ndjson", *words)[1]) == expected
 
 
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        ("9092", "'9092' is not PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>SERVER=PROTOCOL"),
-        ("9092=parrot", "no protocol 'parrot'."),
-        ("99999=kafka", "-d: '99999' is neither a port nor a stream."),
-    ],
-)
-def test_a_word_that_says_nothing(call: Call, told: str, said: str) -> None:
-    status, out, error = call("list", CAPTURE, "-d", told)
-    assert (status, out) == (2, "")
-    assert said in error
-
-
 def test_a_word_about_no_stream_is_reported(call: Call) -> None:
     words = ["stream==99,none", "127.0.0.1:33862>127.0.0.1:29092=none", "127.0.0.1:29092>127.0.0.1:1=none"]
     options = [word for each in words for word in ("-d", each)]

@@ -14,7 +14,9 @@ import pytest
 
 from analyzer.cli.program import COMMANDS
 from analyzer.cli.tshark_options import HINTS
+from dissectors.registry import BUILT_IN
 from tests.analyzer.cli.conftest import Call
+from tests.analyzer.cli.test_report import NAMES as REPORTS
 
 CAPTURE = (Path(__file__).parents[3] / "captures" / "kafka.pcap").read_bytes()
 HEX = "0000000e00120000000000010004" + "61626364"
@@ -85,6 +87,14 @@ FILES = [
     ("report topics kafka.pcap", "There is no report and no file topics. Reports are kafka.groups,"),
     ("report kafka.pcap topics", "There is no report and no file topics. Reports are kafka.groups,"),
     ("report groups", "No capture was given. Use wireanalyze report groups FILE."),
+    ("report --list none", f"There is no report none. Reports are {REPORTS}."),
+    ("report --format csv kafka.pcap", f"--format csv needs the name of a report. Reports are {REPORTS}."),
+    ("report upgrade --to 9.9 kafka.pcap", "Release 9.9 is unknown. Releases are 2.2, "),
+    (
+        "report groups --to 4.0 kafka.pcap",
+        "--to is an option of the report upgrade. Use wireanalyze report upgrade --to 4.0 FILE.",
+    ),
+    ("follow kafka.pcap '1.1.1.1:1>2.2.2.2:2'", "There is no stream 1.1.1.1:1>2.2.2.2:2."),
 ]
 
 VALUES = [
@@ -118,6 +128,32 @@ VALUES = [
     ("doctor kafka.pcap --fail-on eror", "--fail-on does not know 'eror'. Did you mean error?"),
     ("protocols kafka Fetch x", "VERSION: Give a whole number, 0 or more, not 'x'."),
     ("protocols kafka Nosuch", "'Nosuch'. wireanalyze protocols kafka lists the operations."),
+    ("list kafka.pcap -d 9092", "'9092' is not PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>"),
+    ("list kafka.pcap -e latensy", "-e latensy: There is no field latensy. Did you mean latency"),
+    ("list kafka.pcap -e kafka.topc", "Did you mean kafka.topic"),
+    ("list kafka.pcap -e kafka", "-e kafka: This is a protocol. Give one of"),
+    ("list kafka.pcap --columns kafak", "--columns kafak: There is no such set of columns. Did you mean kafka?"),
+    ("list kafka.pcap --sort fields", "--sort fields: This is a structure."),
+    ("list kafka.pcap --head -1", "--head: Give a whole number, 0 or more, not '-1'."),
+    ("list kafka.pcap --time-format utc", "--time-format: 'utc' is not one of iso, relative,"),
+    ("stats kafka.pcap --by nonsense", "no field nonsense"),
+    ("stats kafka.pcap --by client,client", "twice"),
+    ("stats kafka.pcap --by ,", "--by is empty"),
+    ("stats kafka.pcap --by kafka", "is a protocol"),
+    ("stats kafka.pcap --by kafka.Fetch.request.topics", "its fields; wireanalyze"),
+    ("stats kafka.pcap --by client --endpoints", "different views"),
+    ("stats kafka.pcap --by time --interval soon", "'soon' is not a duration."),
+    ("stats kafka.pcap --by time --interval 0s", "'0s' is not a duration."),
+    ("stats kafka.pcap --sort bytes", "--by"),
+    ("stats kafka.pcap --by topic --sort paths", "neither a key of --by nor a figure. Give one of topic, messages"),
+    ("stats kafka.pcap --top 3", "--top needs --by, --conversations or --endpoints."),
+    ("stats kafka.pcap --by error --no-errors", "--no-errors"),
+    ("protocols kafak", f"no protocol 'kafak'. Give one of {', '.join(BUILT_IN)}, or findings."),
+    ("protocols kafak Fetch", "no protocol 'kafak'."),
+    ("protocols kafka Fecth", "Did you mean Fetch?"),
+    ("protocols kafka Fetch 77", "Fetch has no version 77. It has 0-18."),
+    ("protocols zookeeper getData 1", "getData has no versions"),
+    ("protocols rocketmq-ha REPORT", "rocketmq-ha has only a list of operations. Leave out REPORT."),
     ("completion tcsh", "SHELL: 'tcsh' is not one of bash, zsh, fish."),
     ("completion", "completion needs SHELL: bash, zsh, fish"),
     ("config x", "config has no command x. Its commands are path, show."),
@@ -198,6 +234,10 @@ OUTPUTS = [
         "kafka has no operation 'Nope'. wireanalyze protocols",
     ),
     (f"decode {HEX} -p nope", "no protocol 'nope'. Give one of kafka,"),
+    (f"decode {HEX} --response --api 3", "Give --version N, too."),
+    (f"decode {HEX} --response --version 3", "Give --response --api NAME, too."),
+    (f"decode {HEX} --max-items x", "--max-items: Give a number or all, not 'x'."),
+    ("decode zz", "the input is not hex: line 1, column 1: 'z'"),
     (f"decode {HEX} --request --response", "--request and --response exclude each other. Give one of them, or none."),
 ]
 
@@ -242,7 +282,7 @@ def test_a_file_that_may_not_be_read(desk: Path, call: Call) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is asked for an interface before it is asked for rights")
 def test_an_interface_that_is_not_there(call: Call) -> None:
-    done = call("sniff", "--headless", "-Z", "nobody", "-i", "nosuch0")
+    done = call("sniff", "--headless", "-Z", "root", "-i", "nosuch0")
     check(done, "There is no interface nosuch0. Interfaces are ")
 
 

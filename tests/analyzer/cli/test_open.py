@@ -151,6 +151,7 @@ def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
         os.close(writing)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,7 +8,6 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from analyzer.cli.program import program, run
-from dissectors import registry
 from dissectors.finding import ADVICE, CODES
 
 
@@ -41,12 +40,6 @@ def test_operations_without_versions(capsys: pytest.CaptureFixture[str]) -> None
     assert len(rows) == 70
 
 
-def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["protocols", "kafak"]) == 2
-    names = ", ".join(registry.BUILT_IN)
-    assert f"no protocol 'kafak'. Give one of {names}, or findings." in capsys.readouterr().err
-
-
 def test_a_layout(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "kafka", "heartbeat", "4"]) == 0
     shown = capsys.readouterr().out
@@ -66,24 +59,6 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["kafka heartbeat"]["request"]["fields"][3]["nullable"] == "3+"
     assert found["kafka 12 4"]["response"]["fields"][1] == {"name": "errorCode", "type": "int16", "enum": "error"}
     assert {"code": 58, "name": "SASL_AUTHENTICATION_FAILED"} in found["kafka errors"]["errors"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["kafka", "Fecth"], "Did you mean Fetch?"),
-        (["kafka", "Fetch", "77"], "Fetch has no version 77. It has 0-18."),
-        (["kafka", "Fetch", "new"], "VERSION: Give a whole number, 0 or more, not 'new'."),
-        (["zookeeper", "getDate"], "ZooKeeper has no page called 'getDate'. Did you mean getData"),
-        (["zookeeper", "getData", "1"], "getData has no versions"),
-        (["rocketmq", "HEART_BAET"], "RocketMQ has no page called 'HEART_BAET'. Did you mean HEART_BEAT"),
-        (["rocketmq-ha", "REPORT"], "rocketmq-ha has only a list of operations. Leave out REPORT."),
-        (["kafak", "Fetch"], "no protocol 'kafak'."),
-    ],
-)
-def test_no_such_page(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["protocols", *arguments]) == 2
-    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

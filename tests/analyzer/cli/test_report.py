@@ -8,8 +8,6 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.program import run
 
 ROOT = Path(__file__).parents[3]
@@ -63,22 +61,6 @@ def test_an_upgrade_breaks_clients() -> None:
     verdicts = {json.loads(line)["verdict"] for line in done.stdout.splitlines()}
     assert (done.returncode, "breaks" in verdicts) == (1, True)
     assert run("report", "upgrade", "--to", "3.9", old).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("upgrade", "--to", "9.9"), "Release 9.9 is unknown. Releases are 2.2, "),
-        (
-            ("groups", "--to", "4.0"),
-            "--to is an option of the report upgrade. Use wireanalyze report upgrade --to 4.0 FILE.",
-        ),
-    ],
-)
-def test_a_release_that_says_nothing(arguments: tuple[str, ...], sentence: str) -> None:
-    done = run("report", *arguments, KAFKA)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert sentence in done.stderr.decode()
 
 
 def test_what_the_columns_are() -> None:
@@ -155,20 +137,6 @@ def test_standard_input() -> None:
     with Path(WATCH).open("rb") as file:
         done = run("report", "watches", "-", stdin=file.read())
     assert done.stdout.decode() == said("watches", WATCH)
-
-
-WRONG = [
-    (("stories", KAFKA), f"wireanalyze: There is no report and no file stories. Reports are {NAMES}.\n"),
-    (("sessions",), "wireanalyze: No capture was given. Use wireanalyze report sessions FILE.\n"),
-    (("--list", "none"), f"wireanalyze: There is no report none. Reports are {NAMES}.\n"),
-    (("--format", "csv", KAFKA), f"wireanalyze: --format csv needs the name of a report. Reports are {NAMES}.\n"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=lambda each: str(each)[:30])
-def test_what_is_wrong_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
-    done = run("report", *arguments)
-    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", sentence)
 
 
 def test_a_capture_that_says_nothing_of_it() -> None:

@@ -31,6 +31,7 @@ from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, Cook
 from tui.web import page_process, server
 from tui.web.server import PageServer, open_socket
 
+pytestmark = pytest.mark.xdist_group("web")
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
 PATIENCE = 30
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.bounds import LEAST, MOST, split_conditions
-from dissectors.symbolic import COMPARISONS, Condition, Term
+from dissectors.symbolic_values import COMPARISONS, Condition, Term
 
 NUMBERS = [LEAST, LEAST + 1, -2, -1, 0, 1, 2, 40, 41, MOST - 1, MOST]
 WIDE, NARROW = Term(4, 8, "q"), Term(0, 4, "i")

@@ -92,6 +92,7 @@ SHAPES: list[tuple[str, list[Row]]] = [
 ]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("limits", [Limits(), Limits(None, None), Limits(64, 100)], ids=str)
 @pytest.mark.parametrize("rows", [case[1] for case in SHAPES], ids=[case[0] for case in SHAPES])
 def test_shapes(rows: list[Row], limits: Limits) -> None:

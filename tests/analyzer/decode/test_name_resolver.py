@@ -50,6 +50,7 @@ def test_of_real_captures(name: str, kind: str, key: str, message: int, told: st
         assert some.find_first(kind, key) == resolver.find_first(kind, key)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("step", [1, 7, 100])
 @pytest.mark.parametrize("most", [None, 3])
 @pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_3.9", "k4_java_admin"])

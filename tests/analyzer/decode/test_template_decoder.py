@@ -322,10 +322,10 @@ FORMS_OF_A_SEED = 2
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("batch_of", range(4))
+@pytest.mark.parametrize("batch_of", range(8))
 def test_messages_broken_at_random(tmp_path: Path, batch_of: int, taken: Taken) -> None:
     """Some break in a way of their own, some many in the same way, so that a broken one becomes a shape."""
-    for seed in range(batch_of * SEEDS // 4, (batch_of + 1) * SEEDS // 4):
+    for seed in range(batch_of * SEEDS // 8, (batch_of + 1) * SEEDS // 8):
         random = Random(seed)
         pair = random.choice(real_exchanges())
         side = random.randrange(2)
@@ -338,7 +338,7 @@ def test_messages_broken_at_random(tmp_path: Path, batch_of: int, taken: Taken) 
         cut = whole if random.random() < 0.7 else in_parts(random, 400)
         with opened(tmp_path, pairs, cut) as session:
             hold_equal(session, random.sample(WITH_BODIES, FORMS_OF_A_SEED), streaming=random.random() < 0.3)
-    assert taken.rows > SEEDS // 4 * FORMS_OF_A_SEED * 15
+    assert taken.rows > SEEDS // 8 * FORMS_OF_A_SEED * 15
 
 
 # ---- bounds

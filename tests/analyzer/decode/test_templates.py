@@ -12,7 +12,8 @@ from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.template_decoder import _cut_text, _read_nested
 from analyzer.decode.templates import LONGEST_TEXT, ConcatenatedMessages, Template, TemplateMatch
 from dissectors import symbolic_text
-from dissectors.symbolic import FLOWING, UVARINT, ZIGZAG, Extent, Hex, TemplateBuilder, Term, derive, length, make_text
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Term, derive, length, make_text
 
 
 def message(number: int, text: bytes, data: bytes, end: bytes = b"!") -> bytes:

@@ -27,7 +27,8 @@ from analyzer.capture.pcapng_format import (
 )
 from analyzer.errors import CaptureError
 from analyzer.live import dumpcap as dumpcap_module
-from analyzer.live.dumpcap import BlockRelay, DumpcapTap, explain_failure, read_header
+from analyzer.live.dumpcap import DumpcapTap, explain_failure
+from analyzer.live.relays import BlockRelay, read_header
 from analyzer.live.taps import PacketBatch
 
 NANOSECOND = 1_700_000_000_123_456_789

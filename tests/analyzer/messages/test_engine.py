@@ -121,7 +121,7 @@ def written(path: Path, name: str, effect: Effect, isn: tuple[int, int] = (1_000
     return write(path, found)
 
 
-@pytest.mark.sampled(36)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", SMALL)
@@ -172,7 +172,7 @@ def test_blocks_do_not_matter(name: str, block: int, use_fast_path: bool) -> Non
         assert other.findings == one.findings
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
 def test_the_slow_and_the_fast_path_agree(path: Path, block: int) -> None:
@@ -270,7 +270,7 @@ def test_state_travels(name: str, use_fast_path: bool) -> None:
 # ---- lost segments
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("name", ["k4_sweep_rest", "k4_boot1", "k4_go_segment"])
 def test_one_segment_is_lost(tmp_path: Path, name: str, use_fast_path: bool) -> None:

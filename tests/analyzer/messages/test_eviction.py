@@ -34,6 +34,8 @@ from tests.analyzer.capture.writers import T0, Frame
 from tests.analyzer.replayed import Replayed
 from tests.analyzer.wire import CLIENT, SERVER, Talk, data_segments, frames, in_parts, opening, segments, write
 
+pytestmark = pytest.mark.xdist_group("eviction")
+
 MIXED = Path(__file__).parents[3] / "captures" / "mixed.pcapng"
 GOLDEN = Path(__file__).parents[2] / "golden"
 OF_PARTNERS = {"partner", "partner_id", "latency_ns", "info"}

@@ -13,7 +13,7 @@ import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
-import analyzer.messages.fast_path
+import analyzer.messages.message_spans
 from analyzer.messages.connection import Connection, ConnectionPacket
 from analyzer.messages.connection import PendingRow as Plain
 from analyzer.messages.slow_path import SlowPath
@@ -60,7 +60,7 @@ def mixed(random: Random, messages: list[bytes]) -> Cut:
 @pytest.mark.parametrize("look", [1, 4, 1000])
 @pytest.mark.parametrize("seed", range(10))
 def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzer.messages.fast_path, "WORTH_A_LOOK", look)
+    monkeypatch.setattr(analyzer.messages.message_spans, "WORTH_A_LOOK", look)
     random = Random(seed)
     longest = random.choice((0, 20, 300))
     requested = [request(number, random.randint(0, longest)) for number in range(COUNT)]
@@ -137,6 +137,7 @@ def again(talk: Talk, random: Random) -> list[Segment]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
@@ -183,6 +184,7 @@ def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]]
         return rows_of(session), sorted(zip(*columns, strict=True)), findings
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("beginning", ["handshake", "middle"])
 @pytest.mark.parametrize("late", [False, True], ids=["one direction", "both later"])
 @pytest.mark.parametrize("side", [CLIENT, SERVER])

@@ -64,6 +64,7 @@ def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
     assert any("js" in row["topics"] for row in rows["messages"])
 
 
+@pytest.mark.slow
 def test_the_source(source: SparkSession, captures: Path) -> None:
     """What the query does not want is not made; the rest is as it is in a table, with the types of Spark."""
     frame = source.read.format("wireanalyze").option("table", "exchanges").load(str(captures))
@@ -85,9 +86,9 @@ def columns(table: str) -> StructType:
 
 
 def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: Path) -> None:
-    asked = SourceOptions.parse({"path": str(captures), "table": "messages"})
+    query = SourceOptions.parse({"path": str(captures), "table": "messages"})
     found = CaptureReader(
-        asked, StructType.fromDDL("capture STRING, operation STRING, time_ns BIGINT, source_ip STRING")
+        query, StructType.fromDDL("capture STRING, operation STRING, time_ns BIGINT, source_ip STRING")
     )
     everything = pa.Table.from_batches(batch for each in found.partitions() for batch in found.read(each))
     middle = sorted(everything["time_ns"].to_pylist())[len(everything) // 2]

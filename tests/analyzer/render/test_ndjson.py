@@ -14,7 +14,8 @@ from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.render.ndjson import SURE_KEYS, NdjsonForm, UniformForm
 from analyzer.session import Session
-from dissectors.symbolic import BEGIN, END, Bytes, Extent, Hex, Integer, TemplateBuilder, Term, Text, WrittenValue
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import BEGIN, END, Bytes, Extent, Hex, Integer, Term, Text, WrittenValue
 from tests.analyzer.roads import FIELDS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken, together
 from tests.documents import ROOT
 

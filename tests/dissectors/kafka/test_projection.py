@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.schemas import apis
-from dissectors.message import Path
 from dissectors.wire import projection as picks
 from tests.dissectors.kafka.nested.structured import FETCH, OTHER_ID, batched, fetched
 from tests.dissectors.kafka.test_properties import FRAMES
 from tests.dissectors.kafka.truth import Frame
-from tests.dissectors.picking import paths_in, picked_alike
+from tests.dissectors.picking import picked_alike
 
 KAFKA = Kafka()
-
-
-def known_paths(context: Context) -> list[Path]:
-    """What messages of this kind have, as far as whole ones among the frames tell, and a few that nothing has."""
-    found = _KNOWN.get((context.code, context.version, context.role is Role.RESPONSE), ())
-    return [*found, ("nothing",), ("topics", "nothing"), ("_rest",)]
-
-
-_KNOWN: dict[Any, dict[Path, None]] = {}
-for _frame in FRAMES:
-    _context = _frame.context
-    _kind = (_context.code, _context.version, _context.role is Role.RESPONSE)
-    _KNOWN.setdefault(_kind, {}).update(dict.fromkeys(paths_in(KAFKA.values(_frame.data, _context).values)))
-
-
-some_frames = st.sampled_from(FRAMES)
-
-
-@given(some_frames, st.data())
-def test_any_paths_of_whole_frames(frame: Frame, data: st.DataObject) -> None:
-    known = known_paths(frame.context)
-    paths = frozenset(data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4)))
-    picked_alike(KAFKA, frame.data, frame.context, paths)
-
-
-@given(some_frames, st.data())
-def test_any_cut(frame: Frame, data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(known_paths(frame.context)))
-    cut = frame.data[: data.draw(st.integers(0, len(frame.data)))]
-    picked_alike(KAFKA, cut, frame.context, frozenset({path}))
-
-
-@given(some_frames, st.data())
-def test_any_damage(frame: Frame, data: st.DataObject) -> None:
-    paths = frozenset(data.draw(st.lists(st.sampled_from(known_paths(frame.context)), min_size=1, max_size=3)))
-    content = bytearray(frame.data)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(4, max(len(content), 4)))
-        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    picked_alike(KAFKA, bytes(content), frame.context, paths)
 
 
 def first(name: str, version: int, response: bool, size: int = 40) -> Frame:

@@ -10,6 +10,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
+from tests.dissectors.damage import damage
 from tests.dissectors.kafka.nested.structured import (
     FETCH,
     METADATA_ID,
@@ -79,12 +80,7 @@ def test_each_operation_cut_at_each_byte_and_with_bytes_behind_it() -> None:
 
 @given(st.sampled_from(FRAMES), st.data())
 def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data: st.DataObject) -> None:
-    content = bytearray(frame.data)
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content)))
-        removed = data.draw(st.integers(0, 4))
-        content[at : at + removed] = data.draw(st.binary(max_size=4))
-    broken = bytes(content)
+    broken = damage(frame.data, data)
     with within(10):  # far more than it takes: no loop without end
         tree = KAFKA.tree(broken, frame.context)
         body = KAFKA.values(broken, frame.context)

@@ -1,14 +1,11 @@
-"""Pages about Pulsar's commands: some in full, and every one of them at all."""
+"""Pages about Pulsar's commands: some in full."""
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from dissectors import registry
-from dissectors.guide import Page
 from dissectors.pulsar.commands import commands, library
 from dissectors.pulsar.guide import GUIDE
 from dissectors.pulsar.tables import table
@@ -69,17 +66,6 @@ def test_names_in_any_spelling(name: str) -> None:
     assert text(name) == GET_LAST
 
 
-def test_every_page() -> None:
-    assert registry.by_name("pulsar").guide is GUIDE
-    assert len(set(GUIDE.names())) == len(GUIDE.names())
-    for name in GUIDE.names():
-        page: Page = GUIDE.page(name, None)
-        assert page.lines
-        assert all(line == line.rstrip() for line in page.lines), name
-        assert json.loads(json.dumps(page.data)) == page.data
-        assert GUIDE.versions(name) == ()
-
-
 def test_everything_has_a_page_and_a_sentence() -> None:
     guide, names = table("guide"), {each.name for each in commands().values()}
     assert names == guide["commands"].keys()
@@ -136,18 +122,3 @@ def test_data() -> None:
 
 def test_a_command_without_fields() -> None:
     assert "CommandPing, in field 18 ping of BaseCommand\n  nothing\n" in text("PING")
-
-
-@pytest.mark.parametrize(
-    ("name", "version", "said"),
-    [
-        ("SNED", None, "Pulsar has no page called 'SNED'. Did you mean SEND?"),
-        ("get-last-id", None, "Pulsar has no page called 'get-last-id'. Did you mean GET_LAST_MESSAGE_ID"),
-        ("69", None, "Pulsar has no page called '69'"),
-        ("SEND", 1, "SEND has no versions"),
-    ],
-)
-def test_no_such_page(name: str, version: int | None, said: str) -> None:
-    with pytest.raises(KeyError) as error:
-        GUIDE.page(name, version)
-    assert str(error.value.args[0]).startswith(said)

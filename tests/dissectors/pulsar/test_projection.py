@@ -1,49 +1,24 @@
-"""A pick reads what values() reads, of whole frames, cut ones, and broken ones; or it says that it cannot."""
+"""What a projection picks of Pulsar's frames, and what it leaves to values()."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.commands import MESSAGE, SEND
+from dissectors.pulsar.commands import SEND
 from tests.dissectors.picking import picked_alike
 from tests.dissectors.pulsar.frames import METADATA, field, frame, payload_part, send
 from tests.dissectors.pulsar.test_frame import MARKER, TEXT
-from tests.dissectors.pulsar.test_properties import FRAMES
 
 PULSAR = Pulsar()
 PRODUCER, TOLD = ("producer_id",), ("payload", "value", "subscription_name")
 NAME = ("metadata", "producer_name")
 CHUNK = field(26, "one") + field(27, 2) + field(28, 100) + field(29, 0)
-CARRYING = [each for each in FRAMES if each[9:10] in (bytes([SEND]), bytes([MESSAGE]))]
-ASKED = [
-    frozenset(paths) for paths in ([PRODUCER], [("consumer_id",), TOLD], [("message_id", "ledgerId"), ("nothing",)])
-] + [frozenset([PRODUCER, NAME, ("metadata", "num_messages_in_batch"), ("chunk", "uuid"), ("encrypted",)])]
 
 
 def context(message: bytes) -> Context:
     return Context(Role.REQUEST, message[9])
-
-
-@settings(max_examples=settings.default.max_examples // 2)
-@given(st.sampled_from(CARRYING), st.sampled_from(ASKED), st.data())
-def test_any_cut(message: bytes, paths: frozenset[tuple[str, ...]], data: st.DataObject) -> None:
-    stop = data.draw(st.integers(10, len(message)) | st.just(len(message)))
-    picked_alike(PULSAR, message[:stop], context(message), paths)
-
-
-@settings(max_examples=settings.default.max_examples // 2)
-@given(st.sampled_from(CARRYING), st.sampled_from(ASKED), st.data())
-def test_any_damage(message: bytes, paths: frozenset[tuple[str, ...]], data: st.DataObject) -> None:
-    content = bytearray(message)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(4, len(content)))
-        content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
-    content[:4] = (len(content) - 4).to_bytes(4)
-    picked_alike(PULSAR, bytes(content), context(message), paths)
 
 
 BROKERED = frame(SEND, field(1, 0), field(2, 3), rest=payload_part(METADATA, TEXT, broker=field(2, 7)))

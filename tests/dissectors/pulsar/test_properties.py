@@ -10,6 +10,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.pulsar import Pulsar
 from dissectors.wire.message import fold_tree
+from tests.dissectors.damage import damage
 from tests.dissectors.pulsar.frames import METADATA, ack, field, frame, payload_part, sized
 from tests.dissectors.pulsar.test_frame import BATCH_OF_TWO, MARKER, TEXT, lz4_block
 from tests.dissectors.pulsar.truth import frames
@@ -59,12 +60,7 @@ def test_a_cut_gives_one_finding(message: bytes, data: st.DataObject) -> None:
 
 @given(st.sampled_from(FRAMES), st.data())
 def test_a_mutation_never_raises_and_is_read_alike_both_ways(message: bytes, data: st.DataObject) -> None:
-    content = bytearray(message)
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content)))
-        removed = data.draw(st.integers(0, 4))
-        content[at : at + removed] = data.draw(st.binary(max_size=4))
-    read(bytes(content))
+    read(damage(message, data))
 
 
 @given(st.sampled_from(PARTS), st.data())

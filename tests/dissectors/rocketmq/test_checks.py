@@ -113,160 +113,144 @@ FORGOTTEN = "the name server had a route of t"
 DIFFERS = "c1 and c2 are in group g and have different subscriptions: t: "
 
 # Which watch, what happens, and what is said: how each sentence begins
-CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
-    "a topic that is not there": (
-        MissingRoutes,
-        routes(*[MISSING] * TIMES),
-        ["10.0.0.1:5000 has asked 5 times within 120 s for the route of t"],
-    ),
-    "said again when that doubles": (
-        MissingRoutes,
-        routes(*[MISSING] * 19),
-        ["10.0.0.1:5000 has asked 5", "10.0.0.1:5000 has asked 10"],
-    ),
-    "asked for a few times": (MissingRoutes, routes(*[MISSING] * (TIMES - 1)), []),
-    "asked for seldom": (MissingRoutes, routes(*[MISSING] * 9, every=200_000), []),
-    "there at last": (MissingRoutes, routes(*[MISSING] * 4, None), []),
-    "of several clients": (MissingRoutes, [each for stream in range(9) for each in routes(MISSING, stream=stream)], []),
-    "topics that need not be there": (
-        MissingRoutes,
-        [each for name in ("%RETRY%g", "rmq_sys_x", "TBW102", "%DLQ%g") for each in routes(*[MISSING] * 9, topic=name)],
-        [],
-    ),
-    "a route that is forgotten": (MissingRoutes, routes(None, None, MISSING, MISSING), [f"{FORGOTTEN} 30 s ago"]),
-    "a topic that is deleted": (
-        MissingRoutes,
-        [*routes(None), say("DELETE_TOPIC_IN_NAMESRV", 5, topic="t"), *routes(MISSING)],
-        [],
-    ),
-    "a broker that leaves": (
-        MissingRoutes,
-        [*routes(None), say("UNREGISTER_BROKER", 5, Role.ONEWAY), *routes(MISSING)],
-        [],
-    ),
-    "a broker that left before": (
-        MissingRoutes,
-        [say("UNREGISTER_BROKER", 0), *routes(None), *routes(MISSING)],
-        [FORGOTTEN],
-    ),
-    "another error": (MissingRoutes, routes(None, *[(1, "SYSTEM_ERROR")] * 9), []),
-    "a registration that is refused": (
-        MissingRoutes,
-        call("REGISTER_BROKER", 0, error=(1, "SYSTEM_ERROR"), brokerName="a", brokerAddr="h:1"),
-        ["the name server refuses to register a at h:1: SYSTEM_ERROR"],
-    ),
-    "no name server": (MissingRoutes, call("REGISTER_BROKER", 0, error=(3, "REQUEST_CODE_NOT_SUPPORTED")), []),
-    "another master": (
-        MasterChanges,
-        [*master(0, 1, "h:1"), *master(5, 2, "h:2", "CONTROLLER_ELECT_MASTER"), *master(9, 1, "h:1")],
-        ["the master of a is h:2, broker id 1 (epoch 2); it was h:1, broker id 1"],
-    ),
-    "the same master again": (MasterChanges, [*master(0, 1, "h:1"), *master(5, 2, "h:1"), *master(9, 2, "h:1")], []),
-    "another leader": (
-        MasterChanges,
-        [*leader(0, "h:1"), *leader(1, "h:1"), *leader(2, "h:2")],
-        ["the controllers' leader is h:2"],
-    ),
-    "busy": (
-        BusyBrokers,
-        [*sends(50), *sends(STORM, BUSY)],
-        [f"{SERVER} refused 20 of 70 requests within 19 ms because"],
-    ),
-    "busy once more": (
-        BusyBrokers,
-        sends(200, FLOW),
-        [f"{SERVER} refused 20 of 20 requests within 19 ms because it is busy (20 FLOW_"],
-    ),
-    "hardly busy": (BusyBrokers, [*sends(300), *sends(STORM, BUSY)], []),
-    "busy now and then": (BusyBrokers, [each for at in range(9) for each in sends(9, BUSY, at * 60_010)], []),
-    "another trouble": (BusyBrokers, sends(300, (1, "SYSTEM_ERROR")), []),
-    "pulls that are not held": (
-        EmptyPulls,
-        pulls(PULLS),
-        ["10.0.0.1:5000, group g, t[2]: 50 pulls within 4.9 s came back at once with nothing although"],
-    ),
-    "pulls that may not wait": (
-        EmptyPulls,
-        pulls(PULLS, flag=0),
-        ["10.0.0.1:5000, group g, t[2]: 50 pulls within 4.9 s came back with nothing, and do not"],
-    ),
-    "pulls that are held": (EmptyPulls, pulls(PULLS, took=600, every=601), []),
-    "pulls now and then": (EmptyPulls, pulls(PULLS, flag=0, every=1000), []),
-    "pulls that find something": (EmptyPulls, [*pulls(PULLS - 1), *pulls(1, None), *pulls(PULLS - 1)], []),
-    "pulls that go on": (EmptyPulls, pulls(PULLS, RETRY, to=9), []),
-    "pulls that stay": (EmptyPulls, pulls(PULLS, RETRY), ["10.0.0.1:5000, group g"]),
-    "an offset that is not there": (
-        EmptyPulls,
-        pulls(MOVED, GONE),
-        ["10.0.0.1:5000, group g, t[2]: offset 5 was asked for 5 times within 400 ms and is not there"],
-    ),
-    "moved, and gone on": (EmptyPulls, [*pulls(MOVED - 1, GONE), *pulls(1, None), *pulls(1, GONE)], []),
-    "sent back again": (
-        ReturnedMessages,
-        [back(at) for at in range(5)],
-        ["group g sends message m back for the 5th time; at 16 the broker puts it into %DLQ%g"],
-    ),
-    "sent back by who says how often": (
-        ReturnedMessages,
-        [back(at, maxReconsumeTimes=7) for at in range(5)],
-        ["group g sends message m back for the 5th time; at 7 the"],
-    ),
-    "sent back once too often": (
-        ReturnedMessages,
-        [back(at, maxReconsumeTimes=7, delayLevel=0) for at in range(10)],
-        [
-            "group g sends message m back for the 5th",
-            "group g sends message m back although it has been tried again as often as it may be (7): the",
-            "group g sends message m back for the 10th",
-        ],
-    ),
-    "sent back a few times": (ReturnedMessages, [back(at) for at in range(4)], []),
-    "many are sent back": (
-        ReturnedMessages,
-        [back(at, str(at)) for at in range(BACKS + 9)],
-        ["group g sends back 100 messages within 99 ms, 100 different ones"],
-    ),
-    "many in a long time": (ReturnedMessages, [back(at * 1000, str(at)) for at in range(BACKS)], []),
-    "sent to the dead": (
-        ReturnedMessages,
-        [say("SEND_MESSAGE_V2", 0, Role.ONEWAY, topic="%DLQ%h"), say("SEND_MESSAGE_V2", 0, topic="t")],
-        ["10.0.0.1:5000 sends a message of group h to %DLQ%h, where nobody"],
-    ),
-    "subscriptions that differ": (
-        GroupMembers,
-        [beat(0), beat(1, "c2", "A"), beat(30_000), beat(30_001, "c2", "A")],
-        [f"{DIFFERS}* and A. A broker keeps one"],
-    ),
-    "that differ otherwise": (
-        GroupMembers,
-        [beat(0), beat(1, "c2", "A"), beat(2, "c2"), beat(3, "c2", "B")],
-        [f"{DIFFERS}* and A.", f"{DIFFERS}* and B."],
-    ),
-    "alike": (GroupMembers, [beat(0), beat(1, "c2"), beat(2, "c1")], []),
-    "who has left": (GroupMembers, [beat(0), leave(1), beat(2, "c2", "A")], []),
-    "who is silent": (GroupMembers, [beat(0, stream=2), beat(130_000, "c2", "A")], []),
-    "who says only that nothing is new": (
-        GroupMembers,
-        [beat(0), *(nothing_new(at * 30_000) for at in range(1, 6)), beat(150_001, "c2", "A")],
-        [DIFFERS],
-    ),
-    "one broadcasts": (
-        GroupMembers,
-        [beat(0), beat(1, "c2", model="BROADCASTING")],
-        ["c1 and c2 are in group g, and only one of them"],
-    ),
-    "all broadcast": (GroupMembers, [beat(0, model="BROADCASTING"), beat(1, "c2", "A", "BROADCASTING")], []),
-    "a client that was silent": (GroupMembers, [beat(0), beat(121_000)], ["c1 sent no heartbeat for 121 s: a broker"]),
-    "silent, and bytes are missing": (GroupMembers, [beat(0), beat(121_000, losses=1)], []),
-    "in time": (GroupMembers, [beat(0), beat(119_000)], []),
-    "silent on a connection that goes on": (
-        GroupMembers,
-        [beat(0), end(1, 150_000, is_open=True)],
-        ["the client sent no heartbeat for 150 s"],
-    ),
-    "silent after it left": (GroupMembers, [beat(0), leave(1), end(1, 150_000, is_open=True)], []),
-    "silent, but the capture is short": (GroupMembers, [beat(0), end(1, 100_000, is_open=True)], []),
+OF_CHECKS: dict[type[Check], dict[str, tuple[Sequence[Step], list[str]]]] = {
+    MissingRoutes: {
+        "a topic that is not there": (
+            routes(*[MISSING] * TIMES),
+            ["10.0.0.1:5000 has asked 5 times within 120 s for the route of t"],
+        ),
+        "said again when that doubles": (
+            routes(*[MISSING] * 19),
+            ["10.0.0.1:5000 has asked 5", "10.0.0.1:5000 has asked 10"],
+        ),
+        "asked for a few times": (routes(*[MISSING] * (TIMES - 1)), []),
+        "asked for seldom": (routes(*[MISSING] * 9, every=200_000), []),
+        "there at last": (routes(*[MISSING] * 4, None), []),
+        "of several clients": ([each for stream in range(9) for each in routes(MISSING, stream=stream)], []),
+        "topics that need not be there": (
+            [
+                each
+                for name in ("%RETRY%g", "rmq_sys_x", "TBW102", "%DLQ%g")
+                for each in routes(*[MISSING] * 9, topic=name)
+            ],
+            [],
+        ),
+        "a route that is forgotten": (routes(None, None, MISSING, MISSING), [f"{FORGOTTEN} 30 s ago"]),
+        "a topic that is deleted": (
+            [*routes(None), say("DELETE_TOPIC_IN_NAMESRV", 5, topic="t"), *routes(MISSING)],
+            [],
+        ),
+        "a broker that leaves": ([*routes(None), say("UNREGISTER_BROKER", 5, Role.ONEWAY), *routes(MISSING)], []),
+        "a broker that left before": ([say("UNREGISTER_BROKER", 0), *routes(None), *routes(MISSING)], [FORGOTTEN]),
+        "another error": (routes(None, *[(1, "SYSTEM_ERROR")] * 9), []),
+        "a registration that is refused": (
+            call("REGISTER_BROKER", 0, error=(1, "SYSTEM_ERROR"), brokerName="a", brokerAddr="h:1"),
+            ["the name server refuses to register a at h:1: SYSTEM_ERROR"],
+        ),
+        "no name server": (call("REGISTER_BROKER", 0, error=(3, "REQUEST_CODE_NOT_SUPPORTED")), []),
+    },
+    MasterChanges: {
+        "another master": (
+            [*master(0, 1, "h:1"), *master(5, 2, "h:2", "CONTROLLER_ELECT_MASTER"), *master(9, 1, "h:1")],
+            ["the master of a is h:2, broker id 1 (epoch 2); it was h:1, broker id 1"],
+        ),
+        "the same master again": ([*master(0, 1, "h:1"), *master(5, 2, "h:1"), *master(9, 2, "h:1")], []),
+        "another leader": (
+            [*leader(0, "h:1"), *leader(1, "h:1"), *leader(2, "h:2")],
+            ["the controllers' leader is h:2"],
+        ),
+    },
+    BusyBrokers: {
+        "busy": ([*sends(50), *sends(STORM, BUSY)], [f"{SERVER} refused 20 of 70 requests within 19 ms because"]),
+        "busy once more": (
+            sends(200, FLOW),
+            [f"{SERVER} refused 20 of 20 requests within 19 ms because it is busy (20 FLOW_"],
+        ),
+        "hardly busy": ([*sends(300), *sends(STORM, BUSY)], []),
+        "busy now and then": ([each for at in range(9) for each in sends(9, BUSY, at * 60_010)], []),
+        "another trouble": (sends(300, (1, "SYSTEM_ERROR")), []),
+    },
+    EmptyPulls: {
+        "pulls that are not held": (
+            pulls(PULLS),
+            ["10.0.0.1:5000, group g, t[2]: 50 pulls within 4.9 s came back at once with nothing although"],
+        ),
+        "pulls that may not wait": (
+            pulls(PULLS, flag=0),
+            ["10.0.0.1:5000, group g, t[2]: 50 pulls within 4.9 s came back with nothing, and do not"],
+        ),
+        "pulls that are held": (pulls(PULLS, took=600, every=601), []),
+        "pulls now and then": (pulls(PULLS, flag=0, every=1000), []),
+        "pulls that find something": ([*pulls(PULLS - 1), *pulls(1, None), *pulls(PULLS - 1)], []),
+        "pulls that go on": (pulls(PULLS, RETRY, to=9), []),
+        "pulls that stay": (pulls(PULLS, RETRY), ["10.0.0.1:5000, group g"]),
+        "an offset that is not there": (
+            pulls(MOVED, GONE),
+            ["10.0.0.1:5000, group g, t[2]: offset 5 was asked for 5 times within 400 ms and is not there"],
+        ),
+        "moved, and gone on": ([*pulls(MOVED - 1, GONE), *pulls(1, None), *pulls(1, GONE)], []),
+    },
+    ReturnedMessages: {
+        "sent back again": (
+            [back(at) for at in range(5)],
+            ["group g sends message m back for the 5th time; at 16 the broker puts it into %DLQ%g"],
+        ),
+        "sent back by who says how often": (
+            [back(at, maxReconsumeTimes=7) for at in range(5)],
+            ["group g sends message m back for the 5th time; at 7 the"],
+        ),
+        "sent back once too often": (
+            [back(at, maxReconsumeTimes=7, delayLevel=0) for at in range(10)],
+            [
+                "group g sends message m back for the 5th",
+                "group g sends message m back although it has been tried again as often as it may be (7): the",
+                "group g sends message m back for the 10th",
+            ],
+        ),
+        "sent back a few times": ([back(at) for at in range(4)], []),
+        "many are sent back": (
+            [back(at, str(at)) for at in range(BACKS + 9)],
+            ["group g sends back 100 messages within 99 ms, 100 different ones"],
+        ),
+        "many in a long time": ([back(at * 1000, str(at)) for at in range(BACKS)], []),
+        "sent to the dead": (
+            [say("SEND_MESSAGE_V2", 0, Role.ONEWAY, topic="%DLQ%h"), say("SEND_MESSAGE_V2", 0, topic="t")],
+            ["10.0.0.1:5000 sends a message of group h to %DLQ%h, where nobody"],
+        ),
+    },
+    GroupMembers: {
+        "subscriptions that differ": (
+            [beat(0), beat(1, "c2", "A"), beat(30_000), beat(30_001, "c2", "A")],
+            [f"{DIFFERS}* and A. A broker keeps one"],
+        ),
+        "that differ otherwise": (
+            [beat(0), beat(1, "c2", "A"), beat(2, "c2"), beat(3, "c2", "B")],
+            [f"{DIFFERS}* and A.", f"{DIFFERS}* and B."],
+        ),
+        "alike": ([beat(0), beat(1, "c2"), beat(2, "c1")], []),
+        "who has left": ([beat(0), leave(1), beat(2, "c2", "A")], []),
+        "who is silent": ([beat(0, stream=2), beat(130_000, "c2", "A")], []),
+        "who says only that nothing is new": (
+            [beat(0), *(nothing_new(at * 30_000) for at in range(1, 6)), beat(150_001, "c2", "A")],
+            [DIFFERS],
+        ),
+        "one broadcasts": (
+            [beat(0), beat(1, "c2", model="BROADCASTING")],
+            ["c1 and c2 are in group g, and only one of them"],
+        ),
+        "all broadcast": ([beat(0, model="BROADCASTING"), beat(1, "c2", "A", "BROADCASTING")], []),
+        "a client that was silent": ([beat(0), beat(121_000)], ["c1 sent no heartbeat for 121 s: a broker"]),
+        "silent, and bytes are missing": ([beat(0), beat(121_000, losses=1)], []),
+        "in time": ([beat(0), beat(119_000)], []),
+        "silent on a connection that goes on": (
+            [beat(0), end(1, 150_000, is_open=True)],
+            ["the client sent no heartbeat for 150 s"],
+        ),
+        "silent after it left": ([beat(0), leave(1), end(1, 150_000, is_open=True)], []),
+        "silent, but the capture is short": ([beat(0), end(1, 100_000, is_open=True)], []),
+    },
 }
+CASES = {name: (kind, *case) for kind, cases in OF_CHECKS.items() for name, case in cases.items()}
 
 
 @pytest.mark.parametrize("case", CASES)

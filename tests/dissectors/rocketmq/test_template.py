@@ -18,14 +18,16 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.template import make_template
-from dissectors.symbolic import Bytes, Integer, NestedValue, Text
 from dissectors.symbolic_text import PiecewiseText
+from dissectors.symbolic_values import Bytes, Integer, NestedValue, Text
 from dissectors.wire.secret import VeiledSecret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, segments, whole
 from tests.dissectors.rocketmq.frames import binary, command, frame, item, pair, stored
 from tests.dissectors.rocketmq.truth import GOLDEN, SHARED, SYNTHETIC, captured, synthetic
 from tests.dissectors.symbolic import filled, find_symbolic_values
+
+pytestmark = pytest.mark.xdist_group("captured")
 
 __all__ = ["taken"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import TemplateBuilder, Term
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import Term
 from dissectors.wire.condition import condition, first_of
 from dissectors.wire.embedded import EmbeddedValue
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dissectors.finding import Finding, Severity
-from dissectors.symbolic import BEGIN, END, NotTemplatable, TemplateBuilder, Term
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import BEGIN, END, Term
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.summary import Summaries
 

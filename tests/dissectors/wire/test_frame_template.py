@@ -10,8 +10,9 @@ import pytest
 from dissectors.api import Body, Context, Role
 from dissectors.errors import MalformedField
 from dissectors.finding import Finding, Severity
-from dissectors.symbolic import Bytes, Integer, NestedValue, NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import PiecewiseText
+from dissectors.symbolic_values import Bytes, Integer, NestedValue, Text
 from dissectors.wire.budget import Budget
 from dissectors.wire.frame_template import FrameNames, SymbolicFrame, build_template
 

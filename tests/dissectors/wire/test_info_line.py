@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import MadeText, TemplateBuilder, Term
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import MadeText, Term
 from dissectors.wire.cut import CutList
 from dissectors.wire.info_line import line, line_by_field
 from dissectors.wire.summary import Summaries

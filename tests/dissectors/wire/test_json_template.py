@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import NotTemplatable, TemplateBuilder, plain
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import PiecewiseText
+from dissectors.symbolic_values import plain
 from dissectors.wire.json_template import DEPTH, MOST, JsonTemplater
 from tests.dissectors.symbolic import filled, find_symbolic_values
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import Bytes, Integer, NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import Bytes, Integer, Text
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import Library, MessageType
 from dissectors.wire.protobuf_template import MOST, ProtobufTemplater

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import BEGIN, END, Extent, TemplateBuilder, Term
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import BEGIN, END, Extent, Term
 from dissectors.wire.info_line import line_by_field
 from dissectors.wire.summary import Summaries, of_plain, pairs_in
 

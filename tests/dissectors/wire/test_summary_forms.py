@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import Integer, TemplateBuilder, Term
+from dissectors.symbolic import TemplateBuilder
+from dissectors.symbolic_values import Integer, Term
 from dissectors.wire.summary import Summaries
 
 SUMMARIES = Summaries(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -17,11 +18,16 @@ from dissectors.zookeeper.conversation import ZooKeeperConversation
 from dissectors.zookeeper.fast_path import FAST_PATH
 from tests.dissectors.fast_paths import Message, looks, mutated, recorded
 
-ZOOKEEPER = ZooKeeper()
-FRAMES = [(data, side) for data, side in recorded("zookeeper") if int.from_bytes(data[:4]) == len(data) - 4]
-"""All but four-letter words and their answers."""
+pytestmark = pytest.mark.xdist_group("fast_paths")
 
+ZOOKEEPER = ZooKeeper()
 SESSION = "0x1"
+
+
+@cache
+def frames() -> list[Message]:
+    """All but four-letter words and their answers."""
+    return [(data, side) for data, side in recorded("zookeeper") if int.from_bytes(data[:4]) == len(data) - 4]
 
 
 def compare(messages: Sequence[Message], available: Sequence[int] | None = None) -> int:
@@ -35,17 +41,17 @@ def compare(messages: Sequence[Message], available: Sequence[int] | None = None)
 
 
 def test_recorded_messages() -> None:
-    assert compare(FRAMES) > 0.8 * len(FRAMES) > 500
+    assert compare(frames()) > 0.8 * len(frames()) > 500
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_mutated_messages(seed: int) -> None:
     random = Random(seed)
-    assert compare([(mutated(data, random, 4, 24), side) for data, side in FRAMES]) > 300
+    assert compare([(mutated(data, random, 4, 24), side) for data, side in frames()]) > 300
 
 
 def test_every_cut() -> None:
-    data, _ = next(message for message in FRAMES if message[1] and len(message[0]) > 60)
+    data, _ = next(message for message in frames() if message[1] and len(message[0]) > 60)
     assert compare([(data, True)] * len(data), range(len(data))) in (0, len(data) - 12)
     assert compare([(data, False)] * len(data), range(len(data))) in (0, len(data) - 8)
 

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import SURE, WEAK, MessageHeader, Role, State
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election import ZooKeeperElection
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
-from tests.analyzer.wire import rows_of
 from tests.dissectors.zookeeper.messages import (
     buffer,
     connect,
@@ -152,24 +150,3 @@ def test_beginnings_never_raise(case: Case) -> None:
             assert 0 <= case.dissector.probe(case.data[:end], from_client) <= 100
             case.dissector.plausible(case.data[:end], from_client)
             case.dissector.conversation().step(0, case.data[:end], from_client)
-
-
-@pytest.mark.sampled(25)
-@pytest.mark.parametrize(
-    "path", sorted(GOLDEN.glob("*/*.pcap.zst")), ids=lambda path: f"{path.parent.name}-{path.name}"
-)
-def test_connections_are_known_on_any_port(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without their ports all connections are taken for what they are, and nobody else's for ours."""
-    keys = ("id", "protocol")
-    with Session([path]).load() as session:
-        expected = rows_of(session, keys)
-    for each in registry.dissectors():
-        monkeypatch.setattr(type(each), "ports", ())
-    with Session([path]).load() as session:
-        protocols = {row["id"]: row["protocol"] for row in rows_of(session, keys)}
-    if path.parent.name != "zookeeper":
-        assert not [each for each in protocols.values() if each.startswith("zookeeper")]
-        return
-    changed = [row for row in expected if protocols.get(row["id"]) != row["protocol"]]
-    # telnet's word with more behind it: on no port of ours anybody may say so.
-    assert len(changed) == (2 if path.name.startswith("flw_395") else 0), changed

@@ -1,43 +1,16 @@
-"""A pick reads what values() reads, of whole messages, cut ones, and broken ones; or it says that it cannot."""
+"""What a projection picks of ZooKeeper's messages, and what it leaves to values()."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
-from dissectors.message import Path
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.labels import load_numbers
-from tests.dissectors.picking import paths_in, picked_alike
-from tests.dissectors.zookeeper.messages import Message, get_data, kinds, reply
+from tests.dissectors.picking import picked_alike
+from tests.dissectors.zookeeper.messages import get_data, reply
 
 ZOOKEEPER = ZooKeeper()
-MESSAGES = [each for each in kinds(3) if each.dissector.name == "zookeeper"]
-
-
-def asked(each: Message, data: st.DataObject) -> frozenset[Path]:
-    known = [*dict.fromkeys(paths_in(ZOOKEEPER.values(each.data, each.context).values)), ("nothing",), ("_rest",)]
-    return frozenset(data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)))
-
-
-@settings(max_examples=settings.default.max_examples // 4)
-@given(st.sampled_from(MESSAGES), st.data())
-def test_any_paths_of_any_cut(each: Message, data: st.DataObject) -> None:
-    stop = data.draw(st.integers(0, len(each.data)) | st.just(len(each.data)))
-    picked_alike(ZOOKEEPER, each.data[:stop], each.context, asked(each, data))
-
-
-@settings(max_examples=settings.default.max_examples // 4)
-@given(st.sampled_from(MESSAGES), st.data())
-def test_any_damage(each: Message, data: st.DataObject) -> None:
-    content = bytearray(each.data)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content)))
-        content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
-    picked_alike(ZOOKEEPER, bytes(content), each.context, asked(each, data))
-
 
 CASES = [
     ("a path", get_data(1, "/a/b"), Role.REQUEST, "getData", "path", True),

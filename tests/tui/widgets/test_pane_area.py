@@ -102,7 +102,7 @@ async def test_layouts_go_round(found: Drive) -> None:
     for _ in range(4):
         await found.press("L")
         text.append(found.status())
-        shapes.append({name: (region.x > 0, region.y > 2) for name, region in seen(found).items()})
+        shapes.append({name: (region.x > 0, region.y > 3) for name, region in seen(found).items()})
         check_screen(found)
     other = {"list": (False, False), "tree": (True, False), "hex": (True, False)}
     stacked = {"list": (False, False), "tree": (False, True), "hex": (False, True)}

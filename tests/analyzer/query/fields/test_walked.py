@@ -21,6 +21,8 @@ from analyzer.session import Session
 from tests.analyzer.query.filter.captured import FOLDER, NAMES, captured, printed
 from tests.analyzer.query.filter.oracle import values_of
 
+pytestmark = pytest.mark.xdist_group("filters")
+
 NEVER = 1 << 30
 TOGETHER = 12
 """Fields that are asked for in one reading."""

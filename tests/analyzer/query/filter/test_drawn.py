@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyzer.query.fields.keys import FIELDS
 from analyzer.query.filter.operators import IN, OPERATORS, SYMBOLS
 from tests.analyzer.query.filter import drawing
 from tests.fuzz import test_filters as fuzz
+
+pytestmark = pytest.mark.xdist_group("filters")
 
 SAID_BY_OTHERS = {"comment", "name", "source.name", "destination.name"}
 """Fields of pcapng blocks that no bundled capture has: tests/analyzer/messages has tests of them."""

@@ -12,6 +12,8 @@ from analyzer.query.filter import compile_filter
 from tests.analyzer.query.filter.captured import NAMES, Captured, captured, label_of
 from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds, values_of
 
+pytestmark = pytest.mark.xdist_group("filters")
+
 
 def labelled(capture: Captured) -> list[tuple[str, int, str]]:
     """Path, number and label of each number that has a name in a capture, once for each place and name."""

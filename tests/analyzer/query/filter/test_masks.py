@@ -18,6 +18,8 @@ from tests.analyzer.query.filter.captured import FOLDER, NAMES, Captured, captur
 from tests.analyzer.query.filter.drawing import questions
 from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds
 
+pytestmark = pytest.mark.xdist_group("filters")
+
 
 @settings(max_examples=settings.default.max_examples // 2)  # a case asks twenty rows, twice
 @given(st.data())

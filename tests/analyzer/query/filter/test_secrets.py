@@ -10,6 +10,8 @@ from dissectors.wire.secret import Secret
 from tests.analyzer.query.filter.captured import Captured, captured
 from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds, is_masked, values_of
 
+pytestmark = pytest.mark.xdist_group("filters")
+
 NAMES = ("kafka-4.4.pcap.zst", "mixed.pcapng")
 """Captures with SCRAM, tokens, ZooKeeper's session passwords and digests."""
 

@@ -49,60 +49,65 @@ def token(at: int, *, from_client: bool = True) -> Step:
     return seen._replace(from_client=from_client)
 
 
-CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
-    "leaders stay": (LeaderChanges, [answer(0, (1, 5)), answer(9, (1, 5)), answer(20, (1, 6))], []),
-    "a leader moves": (
-        LeaderChanges,
-        [answer(0, (1, 5), (1, 2)), answer(9, (2, 6), (1, 2))],
-        ["broker 2 leads t[0] in place of broker 1"],
-    ),
-    "an older answer comes late": (LeaderChanges, [answer(0, (2, 6)), answer(9, (1, 5))], []),
-    "the old leader is gone": (
-        LeaderChanges,
-        [answer(0, (1, 5), (1, 5)), answer(9, (2, 6), (2, 6), brokers=(2,))],
-        ["broker 2 leads t[0], t[1] in place of broker 1, which is not among the brokers any more"],
-    ),
-    "no leader for a while": (
-        LeaderChanges,
-        [answer(0, (1, 5)), answer(10, (-1, 5)), answer(1010, (-1, 5)), answer(2010, (2, 6))],
-        ["broker 2 leads t[0] in place of broker 1; clients saw no leader for 2 s"],
-    ),
-    "many partitions": (
-        LeaderChanges,
-        [answer(0, *[(1, 1)] * 9), answer(5, *[(2, 2)] * 9)],
-        ["broker 2 leads t[0], t[1], t[2] and 6 more in place of broker 1"],
-    ),
-    "the first controller": (ControllerChanges, [quorum("BeginQuorumEpoch", 0, 1, 1)], []),
-    "the same controller says so again": (
-        ControllerChanges, [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 5, 1, 1)], [],
-    ),
-    "another controller": (
-        ControllerChanges,
-        [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("Vote", 100), quorum("BeginQuorumEpoch", 350, 2, 3)],
-        ["controller 2 leads the quorum in place of controller 1, epoch 3; the election took 250 ms"],
-    ),
-    "a controller resigns": (
-        ControllerChanges,
-        [quorum("EndQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 50, 2, 2)],
-        ["controller 2 leads the quorum in place of controller 1, which resigned, epoch 2; the election took 50 ms"],
-    ),
-    "a topic is asked for a few times": (MissingTopics, [unknown(at) for at in range(9)], []),
-    "a topic is asked for again and again": (
-        MissingTopics,
-        [unknown(at * 1000) for at in range(10)],
-        ["10 times within 9 s a client asked for topic t, which is not there"],
-    ),
-    "by many clients": (MissingTopics, [unknown(at, stream=at) for at in range(30)], []),
-    "a login is not answered": (
-        UnansweredLogins,
-        [handshake(), token(1), end(1, 2, by_client=False)],
-        [f"the broker closed the connection without answering a login by SASL PLAIN: {WRONG}"],
-    ),
-    "a login is answered": (
-        UnansweredLogins, [handshake(), token(1), token(2, from_client=False), end(1, 3, by_client=False)], [],
-    ),
-    "a client goes": (UnansweredLogins, [handshake(), token(1), end(1, 2, by_client=True)], []),
-}  # fmt: skip
+OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
+    LeaderChanges: {
+        "leaders stay": ([answer(0, (1, 5)), answer(9, (1, 5)), answer(20, (1, 6))], []),
+        "a leader moves": (
+            [answer(0, (1, 5), (1, 2)), answer(9, (2, 6), (1, 2))],
+            ["broker 2 leads t[0] in place of broker 1"],
+        ),
+        "an older answer comes late": ([answer(0, (2, 6)), answer(9, (1, 5))], []),
+        "the old leader is gone": (
+            [answer(0, (1, 5), (1, 5)), answer(9, (2, 6), (2, 6), brokers=(2,))],
+            ["broker 2 leads t[0], t[1] in place of broker 1, which is not among the brokers any more"],
+        ),
+        "no leader for a while": (
+            [answer(0, (1, 5)), answer(10, (-1, 5)), answer(1010, (-1, 5)), answer(2010, (2, 6))],
+            ["broker 2 leads t[0] in place of broker 1; clients saw no leader for 2 s"],
+        ),
+        "many partitions": (
+            [answer(0, *[(1, 1)] * 9), answer(5, *[(2, 2)] * 9)],
+            ["broker 2 leads t[0], t[1], t[2] and 6 more in place of broker 1"],
+        ),
+    },
+    ControllerChanges: {
+        "the first controller": ([quorum("BeginQuorumEpoch", 0, 1, 1)], []),
+        "the same controller says so again": (
+            [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 5, 1, 1)],
+            [],
+        ),
+        "another controller": (
+            [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("Vote", 100), quorum("BeginQuorumEpoch", 350, 2, 3)],
+            ["controller 2 leads the quorum in place of controller 1, epoch 3; the election took 250 ms"],
+        ),
+        "a controller resigns": (
+            [quorum("EndQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 50, 2, 2)],
+            [
+                (
+                    "controller 2 leads the quorum in place of controller 1, which resigned, epoch 2; "
+                    "the election took 50 ms"
+                )
+            ],
+        ),
+    },
+    MissingTopics: {
+        "a topic is asked for a few times": ([unknown(at) for at in range(9)], []),
+        "a topic is asked for again and again": (
+            [unknown(at * 1000) for at in range(10)],
+            ["10 times within 9 s a client asked for topic t, which is not there"],
+        ),
+        "by many clients": ([unknown(at, stream=at) for at in range(30)], []),
+    },
+    UnansweredLogins: {
+        "a login is not answered": (
+            [handshake(), token(1), end(1, 2, by_client=False)],
+            [f"the broker closed the connection without answering a login by SASL PLAIN: {WRONG}"],
+        ),
+        "a login is answered": ([handshake(), token(1), token(2, from_client=False), end(1, 3, by_client=False)], []),
+        "a client goes": ([handshake(), token(1), end(1, 2, by_client=True)], []),
+    },
+}
+CASES = {name: (kind, *case) for kind, cases in OF_CHECKS.items() for name, case in cases.items()}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

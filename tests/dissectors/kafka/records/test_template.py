@@ -17,7 +17,8 @@ from dissectors.kafka.records.template import (
     template_records,
 )
 from dissectors.kafka.records.values import record_values
-from dissectors.symbolic import Checksum, Extent, Integer, NestedValue, NotTemplatable, TemplateBuilder, Term
+from dissectors.symbolic import NotTemplatable, TemplateBuilder
+from dissectors.symbolic_values import Checksum, Extent, Integer, NestedValue, Term
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from tests.analyzer.roads import batch, record

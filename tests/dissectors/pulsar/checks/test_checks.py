@@ -129,187 +129,159 @@ def creates(at: int, stream: int = 2) -> list[Step]:
     return call("PRODUCER", "PRODUCER_SUCCESS", at, {}, stream, producer_id=5, topic=TOPIC)
 
 
-CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
-    "a ping in time": (PingAnswers, [ping(0), pong(10_000), ends(90_000)], []),
-    "late": (PingAnswers, [ping(0), pong(10_001)], [f"the PING was answered after 10 s{KEEP}"]),
-    "late, and bytes are missing": (PingAnswers, [ping(0), pong(10_001, losses=1)], []),
-    "never": (
-        PingAnswers,
-        [ping(0), ping(30_000), ends(60_000)],
-        ["a PING had had no answer for 60 s when 10.0.0.1:5000"],
-    ),
-    "never, but bytes are missing": (PingAnswers, [ping(0), ends(60_000, losses=1)], []),
-    "a connection that ends soon behind a ping": (PingAnswers, [ping(0), ends(900)], []),
-    "a ping that waits still": (
-        PingAnswers,
-        [ping(0), opens(20_000)],
-        ["a PING has had no answer for 20 s when the capture"],
-    ),
-    "an old client": (
-        ProtocolVersions,
-        [*agree(11, 21), say("GET_LAST_MESSAGE_ID", 1), say("GET_LAST_MESSAGE_ID", 2)],
-        ["GET_LAST_MESSAGE_ID is of protocol version 12 and newer, client and broker agreed on 11"],
-    ),
-    "an old broker": (
-        ProtocolVersions,
-        [*agree(21, 17), say("TC_CLIENT_CONNECT_REQUEST", 1)],
-        ["TC_CLIENT_CONNECT_REQUEST is"],
-    ),
-    "as agreed": (ProtocolVersions, [*agree(21, 17), say("GET_OR_CREATE_SCHEMA", 1), ping(2)], []),
-    "nobody knows what was agreed": (ProtocolVersions, [say("TOPIC_MIGRATED", 1, Role.PUSH)], []),
-    "a feature that the broker has not": (
-        ProtocolVersions,
-        [*agree(21, 21, {}, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)],
-        ["WATCH_TOPIC_LIST is only for who says supports_topic_watchers at the connection's beginning"],
-    ),
-    "and one that it has": (
-        ProtocolVersions,
-        [*agree(21, 21, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)],
-        [],
-    ),
-    "a client that cannot refresh": (
-        ProtocolVersions,
-        [*agree(21, 21, {"supports_auth_refresh": True}), say("AUTH_CHALLENGE", 1)],
-        ["AUTH_CHALLENGE is only for who says supports_auth_refresh"],
-    ),
-    "the broker's question at the beginning": (
-        ProtocolVersions,
-        [say("CONNECT", 0, protocol_version=21), say("AUTH_CHALLENGE", 1)],
-        [],
-    ),
-    "a consumer that keeps up": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),
-    "one that does not": (
-        StarvedConsumers,
-        [*FED, message(2, batch=10), send(1, 3), send(2, 3, num_messages=4), flow(10, 3002)],
-        [STARVED.format("3 s", "5 messages sent to its topic meanwhile: it does not keep up")],
-    ),
-    "nothing was sent to it": (StarvedConsumers, [*FED, message(2, batch=10), flow(10, 3002)], []),
-    "it has permits": (StarvedConsumers, [*FED, message(2, batch=9), send(1, 3), flow(10, 3002)], []),
-    "it asks one by one": (
-        StarvedConsumers,
-        [subscribe(), made(), flow(1, 1), message(2), send(1, 3), flow(1, 3002)],
-        [],
-    ),
-    "it never asks again": (
-        StarvedConsumers,
-        [*FED, message(2, batch=10), send(1, 3), ends(9002)],
-        [STARVED.format("9 s", "1 m")],
-    ),
-    "nor up to the end": (
-        StarvedConsumers,
-        [*FED, message(2, batch=10), send(1, 3), opens(9002)],
-        [STARVED.format("9 s", "1 m")],
-    ),
-    "what was sent when it had ended": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 9003), ends(9002)], []),
-    "its FLOW may be lost before the end": (
-        StarvedConsumers,
-        [*FED, message(2, batch=10), send(1, 3), ends(9002, losses=1), subscribe(4), opens(9002, losses=1)],
-        [],
-    ),
-    "its FLOW may be lost": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 3), flow(10, 3002, losses=1)], []),
-    "another one of its subscription is fed": (
-        StarvedConsumers,
-        [*FED, subscribe(4), flow(5, 1, 4), message(2, batch=10), send(1, 3), flow(10, 3002)],
-        [STARVED.format("3 s", "1 message sent to its topic meanwhile; other consumers")],
-    ),
-    "closed and made again": (
-        StarvedConsumers,
-        [*FED, message(2, batch=10), send(1, 3), say("CLOSE_CONSUMER", 500, consumer_id=3), subscribe(at=9000)],
-        [],
-    ),
-    "each message once": (MessageRedelivery, [subscribe(), *(message(at, at) for at in range(500))], []),
-    "again and again": (
-        MessageRedelivery,
-        [subscribe(), *(message(at, at % 10, at // 10) for at in range(110))],
-        [
-            f"subscription s of {TOPIC}: message 12:0 was delivered 10 times before",
-            f"subscription s of {TOPIC}: 100 of 110 entries that were delivered within 109 ms came again, 10 different",
-        ],
-    ),
-    "again, without a count": (
-        MessageRedelivery,
-        [subscribe(), *(message(at, at % 10) for at in range(110))],
-        [f"subscription s of {TOPIC}: 100 of 110 entries"],
-    ),
-    "again, for it was wanted": (
-        MessageRedelivery,
-        [subscribe(), *(message(at, at) for at in range(90)), say("SEEK", 90, consumer_id=3)]
-        + [message(at + 100, at) for at in range(110)],
-        [],
-    ),
-    "again, but slowly": (MessageRedelivery, [subscribe(), *(message(at * 1000, at % 10) for at in range(200))], []),
-    "a topic that is back soon": (
-        TopicMoves,
-        [*creates(0), closed_by_broker(5), *creates(45)],
-        [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {BACK} again 40 ms later"],
-    ),
-    "a topic that is away for long": (
-        TopicMoves,
-        [*creates(0), closed_by_broker(5), *creates(6005, stream=2)],
-        [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {AWAY} for 6 s"],
-    ),
-    "a topic that does not come back": (
-        TopicMoves,
-        [*creates(0), closed_by_broker(5), opens(9005, stream=2)],
-        [f"the broker {BROKER} closed producer 5 of {TOPIC}, and {GONE} 9 s later, when the capture ends"],
-    ),
-    "a client that leaves soon": (TopicMoves, [*creates(0), closed_by_broker(5), ends(45, stream=2)], []),
-    "a consumer that goes back": (
-        TopicMoves,
-        [subscribe(), say("SEEK", 3, consumer_id=3), say("CLOSE_CONSUMER", 4, Role.PUSH, consumer_id=3), opens(9005)],
-        [],
-    ),
-    "with receipts": (SendReceipts, [made(), send(1, 1), receipt(2), ends(9, stream=2)], []),
-    "without": (
-        SendReceipts,
-        [made(), send(1, 1), receipt(2), send(2, 3), send(3, 4), ends(9, stream=2)],
-        [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
-    ),
-    "a receipt may be lost": (SendReceipts, [made(), send(1, 1), ends(9, stream=2, losses=1)], []),
-    "receipts may be lost, but not that of what was sent behind": (
-        SendReceipts,
-        [made(), send(1, 1), send(2, 2, losses=1), send(3, 3, losses=1), ends(9, stream=2, losses=1)],
-        [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
-    ),
-    "the broker closes the producer": (
-        SendReceipts,
-        [made(), send(1, 1), closed_by_broker(2), made(at=3), send(1, 4), receipt(5), ends(9, stream=2)],
-        [f"{NAME} is closed by the broker with a SEND without a receipt (sequence 1): its client sends it again"],
-    ),
-    "and had answered all": (SendReceipts, [made(), send(1, 1), receipt(2), closed_by_broker(3)], []),
-    "the broker knows it": (
-        SendReceipts,
-        [made(), send(7, 1), receipt(2, entry=NO_NUMBER)],
-        [f"{NAME}: the broker had sequence 7 already and did not store this message again"],
-    ),
-    "the broker knows what comes behind it": (
-        SendReceipts,
-        [made(), send(7, 1, highest_sequence_id=9), receipt(2), send(8, 3), receipt(4, entry=NO_NUMBER)],
-        [f"{NAME}: the broker did not store this message (its receipt says -1:-1): it drops duplicates"],
-    ),
-    "back, and the broker does not mind": (SendReceipts, [made(), send(7, 1), receipt(2), send(0, 3), receipt(4)], []),
-    "four times refused": (CreationLoops, [step for at in range(4) for step in refused(at * 1000)], []),
-    "five times, and ten times": (
-        CreationLoops,
-        [step for at in range(10) for step in refused(at * 1000)],
-        [
-            f"{NAME} is asked for the 5th time within 4 s, the last answer was ProducerBusy",
-            f"{NAME} is asked for the 10th time within 9 s",
-        ],
-    ),
-    "once in a while": (CreationLoops, [step for at in range(9) for step in refused(at * 20_000)], []),
-    "a consumer that seeks": (
-        CreationLoops,
-        [step for at in range(9) for step in (subscribe(at=at), say("SEEK", at, consumer_id=3))],
-        [],
-    ),
-    "another takes over": (CreationLoops, [*alone(0, 1), *alone(1000, 2), *alone(2000, 3)], []),
-    "in turns": (
-        CreationLoops,
-        [step for at in range(6) for step in alone(at * 1000, at % 2 + 1)],
-        [f"10.0.0.1:5000 and 10.0.0.2:5000 take {TOPIC} from one another in turns, 3 times within 3 s"],
-    ),
+OF_CHECKS: dict[type[Check], dict[str, tuple[Sequence[Step], list[str]]]] = {
+    PingAnswers: {
+        "a ping in time": ([ping(0), pong(10_000), ends(90_000)], []),
+        "late": ([ping(0), pong(10_001)], [f"the PING was answered after 10 s{KEEP}"]),
+        "late, and bytes are missing": ([ping(0), pong(10_001, losses=1)], []),
+        "never": ([ping(0), ping(30_000), ends(60_000)], ["a PING had had no answer for 60 s when 10.0.0.1:5000"]),
+        "never, but bytes are missing": ([ping(0), ends(60_000, losses=1)], []),
+        "a connection that ends soon behind a ping": ([ping(0), ends(900)], []),
+        "a ping that waits still": ([ping(0), opens(20_000)], ["a PING has had no answer for 20 s when the capture"]),
+    },
+    ProtocolVersions: {
+        "an old client": (
+            [*agree(11, 21), say("GET_LAST_MESSAGE_ID", 1), say("GET_LAST_MESSAGE_ID", 2)],
+            ["GET_LAST_MESSAGE_ID is of protocol version 12 and newer, client and broker agreed on 11"],
+        ),
+        "an old broker": ([*agree(21, 17), say("TC_CLIENT_CONNECT_REQUEST", 1)], ["TC_CLIENT_CONNECT_REQUEST is"]),
+        "as agreed": ([*agree(21, 17), say("GET_OR_CREATE_SCHEMA", 1), ping(2)], []),
+        "nobody knows what was agreed": ([say("TOPIC_MIGRATED", 1, Role.PUSH)], []),
+        "a feature that the broker has not": (
+            [*agree(21, 21, {}, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)],
+            ["WATCH_TOPIC_LIST is only for who says supports_topic_watchers at the connection's beginning"],
+        ),
+        "and one that it has": ([*agree(21, 21, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)], []),
+        "a client that cannot refresh": (
+            [*agree(21, 21, {"supports_auth_refresh": True}), say("AUTH_CHALLENGE", 1)],
+            ["AUTH_CHALLENGE is only for who says supports_auth_refresh"],
+        ),
+        "the broker's question at the beginning": (
+            [say("CONNECT", 0, protocol_version=21), say("AUTH_CHALLENGE", 1)],
+            [],
+        ),
+    },
+    StarvedConsumers: {
+        "a consumer that keeps up": ([*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),
+        "one that does not": (
+            [*FED, message(2, batch=10), send(1, 3), send(2, 3, num_messages=4), flow(10, 3002)],
+            [STARVED.format("3 s", "5 messages sent to its topic meanwhile: it does not keep up")],
+        ),
+        "nothing was sent to it": ([*FED, message(2, batch=10), flow(10, 3002)], []),
+        "it has permits": ([*FED, message(2, batch=9), send(1, 3), flow(10, 3002)], []),
+        "it asks one by one": ([subscribe(), made(), flow(1, 1), message(2), send(1, 3), flow(1, 3002)], []),
+        "it never asks again": ([*FED, message(2, batch=10), send(1, 3), ends(9002)], [STARVED.format("9 s", "1 m")]),
+        "nor up to the end": ([*FED, message(2, batch=10), send(1, 3), opens(9002)], [STARVED.format("9 s", "1 m")]),
+        "what was sent when it had ended": ([*FED, message(2, batch=10), send(1, 9003), ends(9002)], []),
+        "its FLOW may be lost before the end": (
+            [*FED, message(2, batch=10), send(1, 3), ends(9002, losses=1), subscribe(4), opens(9002, losses=1)],
+            [],
+        ),
+        "its FLOW may be lost": ([*FED, message(2, batch=10), send(1, 3), flow(10, 3002, losses=1)], []),
+        "another one of its subscription is fed": (
+            [*FED, subscribe(4), flow(5, 1, 4), message(2, batch=10), send(1, 3), flow(10, 3002)],
+            [STARVED.format("3 s", "1 message sent to its topic meanwhile; other consumers")],
+        ),
+        "closed and made again": (
+            [*FED, message(2, batch=10), send(1, 3), say("CLOSE_CONSUMER", 500, consumer_id=3), subscribe(at=9000)],
+            [],
+        ),
+    },
+    MessageRedelivery: {
+        "each message once": ([subscribe(), *(message(at, at) for at in range(500))], []),
+        "again and again": (
+            [subscribe(), *(message(at, at % 10, at // 10) for at in range(110))],
+            [
+                f"subscription s of {TOPIC}: message 12:0 was delivered 10 times before",
+                (
+                    f"subscription s of {TOPIC}: 100 of 110 entries that were delivered within 109 ms came again, "
+                    "10 different"
+                ),
+            ],
+        ),
+        "again, without a count": (
+            [subscribe(), *(message(at, at % 10) for at in range(110))],
+            [f"subscription s of {TOPIC}: 100 of 110 entries"],
+        ),
+        "again, for it was wanted": (
+            [subscribe(), *(message(at, at) for at in range(90)), say("SEEK", 90, consumer_id=3)]
+            + [message(at + 100, at) for at in range(110)],
+            [],
+        ),
+        "again, but slowly": ([subscribe(), *(message(at * 1000, at % 10) for at in range(200))], []),
+    },
+    TopicMoves: {
+        "a topic that is back soon": (
+            [*creates(0), closed_by_broker(5), *creates(45)],
+            [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {BACK} again 40 ms later"],
+        ),
+        "a topic that is away for long": (
+            [*creates(0), closed_by_broker(5), *creates(6005, stream=2)],
+            [f"the broker {BROKER} closed producer 5 of {TOPIC}, as when it unloads a topic; {AWAY} for 6 s"],
+        ),
+        "a topic that does not come back": (
+            [*creates(0), closed_by_broker(5), opens(9005, stream=2)],
+            [f"the broker {BROKER} closed producer 5 of {TOPIC}, and {GONE} 9 s later, when the capture ends"],
+        ),
+        "a client that leaves soon": ([*creates(0), closed_by_broker(5), ends(45, stream=2)], []),
+        "a consumer that goes back": (
+            [
+                subscribe(),
+                say("SEEK", 3, consumer_id=3),
+                say("CLOSE_CONSUMER", 4, Role.PUSH, consumer_id=3),
+                opens(9005),
+            ],
+            [],
+        ),
+    },
+    SendReceipts: {
+        "with receipts": ([made(), send(1, 1), receipt(2), ends(9, stream=2)], []),
+        "without": (
+            [made(), send(1, 1), receipt(2), send(2, 3), send(3, 4), ends(9, stream=2)],
+            [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
+        ),
+        "a receipt may be lost": ([made(), send(1, 1), ends(9, stream=2, losses=1)], []),
+        "receipts may be lost, but not that of what was sent behind": (
+            [made(), send(1, 1), send(2, 2, losses=1), send(3, 3, losses=1), ends(9, stream=2, losses=1)],
+            [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
+        ),
+        "the broker closes the producer": (
+            [made(), send(1, 1), closed_by_broker(2), made(at=3), send(1, 4), receipt(5), ends(9, stream=2)],
+            [f"{NAME} is closed by the broker with a SEND without a receipt (sequence 1): its client sends it again"],
+        ),
+        "and had answered all": ([made(), send(1, 1), receipt(2), closed_by_broker(3)], []),
+        "the broker knows it": (
+            [made(), send(7, 1), receipt(2, entry=NO_NUMBER)],
+            [f"{NAME}: the broker had sequence 7 already and did not store this message again"],
+        ),
+        "the broker knows what comes behind it": (
+            [made(), send(7, 1, highest_sequence_id=9), receipt(2), send(8, 3), receipt(4, entry=NO_NUMBER)],
+            [f"{NAME}: the broker did not store this message (its receipt says -1:-1): it drops duplicates"],
+        ),
+        "back, and the broker does not mind": ([made(), send(7, 1), receipt(2), send(0, 3), receipt(4)], []),
+    },
+    CreationLoops: {
+        "four times refused": ([step for at in range(4) for step in refused(at * 1000)], []),
+        "five times, and ten times": (
+            [step for at in range(10) for step in refused(at * 1000)],
+            [
+                f"{NAME} is asked for the 5th time within 4 s, the last answer was ProducerBusy",
+                f"{NAME} is asked for the 10th time within 9 s",
+            ],
+        ),
+        "once in a while": ([step for at in range(9) for step in refused(at * 20_000)], []),
+        "a consumer that seeks": (
+            [step for at in range(9) for step in (subscribe(at=at), say("SEEK", at, consumer_id=3))],
+            [],
+        ),
+        "another takes over": ([*alone(0, 1), *alone(1000, 2), *alone(2000, 3)], []),
+        "in turns": (
+            [step for at in range(6) for step in alone(at * 1000, at % 2 + 1)],
+            [f"10.0.0.1:5000 and 10.0.0.2:5000 take {TOPIC} from one another in turns, 3 times within 3 s"],
+        ),
+    },
 }
+CASES = {name: (kind, *case) for kind, cases in OF_CHECKS.items() for name, case in cases.items()}
 
 
 @pytest.mark.parametrize("case", CASES)

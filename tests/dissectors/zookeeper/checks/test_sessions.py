@@ -79,84 +79,78 @@ REFUSED = f"{SERVER} does not give session 0x10 to its client: "
 NONE = f"{SERVER} gives no session to a client that asks for a new one"
 GONE = "its ephemeral nodes are gone"
 
-CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
-    "a ping in time": (ClientCheck, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
-    "a long silence": (
-        ClientCheck,
-        [*connect(0), asks(PING, 4001)],
-        ["the client was silent for 4 s, and its session expires after 6 s"],
-    ),
-    "a silence in which bytes are missing": (ClientCheck, [*connect(0), asks(PING, 4001)._replace(losses=1)], []),
-    "a silence after bytes were missing": (
-        ClientCheck,
-        [*connect(0), asks(PING, 100)._replace(losses=1), asks(PING, 4101)._replace(losses=1)],
-        ["the client was silent for 4 s, and its session expires after 6 s"],
-    ),
-    "a silence of who has no session": (ClientCheck, [*connect(0, session=0), asks(PING, 50_000)], [NONE]),
-    "a ping that is answered": (ClientCheck, [*connect(0), asks(PING, 100), answers(PING, 2100)], []),
-    "late": (
-        ClientCheck,
-        [*connect(0), asks(PING, 100), answers(PING, 2101)],
-        ["the ping was answered after 2 s; the session expires after 6 s"],
-    ),
-    "closed": (ClientCheck, [*connect(0), asks(CLOSE, 5), closed(9)], []),
-    "lost by the client": (ClientCheck, [*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
-    "lost by the server": (ClientCheck, [*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
-    "it had never a session": (ClientCheck, [*connect(0, session=0), closed(9)], [NONE]),
-    "a word": (ClientCheck, [asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
-    "it went on later": (
-        ClientCheck,
-        [*connect(0), *connect(50, 2, OTHER), closed(9)],
-        [LOST.format(BY_CLIENT, "9 ms") + "; 10.0.1.2:2181 took it on 41 ms later"],
-    ),
-    "it had gone on before": (
-        ClientCheck,
-        [*connect(0), *connect(50, 2, OTHER), closed(90, by_client=False)],
-        ["session 0x10 has moved to 10.0.1.2:2181; its old connection to 10.0.1.1:2181 has ended"],
-    ),
-    "confirmed in time": (Quorum, [proposal(0), acknowledged(1000), committed(1000)], []),
-    "confirmed late": (
-        Quorum,
-        [proposal(0), acknowledged(1001)],
-        ["10.0.0.1:50000 acknowledged transaction 0x7 1 s after it was proposed"],
-    ),
-    "committed late, and told to several": (
-        Quorum,
-        [proposal(0), proposal(900, 2), committed(2500), committed(2600)],
-        ["10.0.1.1:2181 committed transaction 0x7 2.5 s after it was proposed"],
-    ),
-    "committed without a proposal": (Quorum, [committed(5000)], []),
-    "transactions are deleted": (
-        Synchronization,
-        [follows(3), synchronizes("TRUNC"), synchronizes("UPTODATE", 30)],
-        [f"the leader has server 3 ({CLIENT}) {DELETES}; it is ready 30 ms later"],
-    ),
-    "all data is sent": (
-        Synchronization,
-        [synchronizes("SNAP"), closed(9)],
-        [f"a server ({CLIENT}) {GETS_ALL}; the connection ended before it was ready"],
-    ),
-    "expired": (
-        ClientCheck,
-        [*connect(0), *connect(7000, 2, session=0, asked=0x10)],
-        [f"{REFUSED}it expired, for the client was silent for 7 s and the session lives for 6 s; {GONE}"],
-    ),
-    "closed before": (
-        ClientCheck,
-        [*connect(0), asks(CLOSE, 5), *connect(50, 2, session=0, asked=0x10)],
-        [f"{REFUSED}the client itself had closed it 45 ms before"],
-    ),
-    "a wrong password": (
-        ClientCheck,
-        [*connect(0), *connect(50, 2, session=0, asked=0x10)],
-        [f"{REFUSED}the session was heard of 50 ms before and lives for 6 s, so the password is not its own"],
-    ),
-    "nobody knows why": (
-        ClientCheck,
-        connect(50, 2, session=0, asked=0x10),
-        [f"{REFUSED}it has expired, or its password is wrong"],
-    ),
+OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
+    ClientCheck: {
+        "a ping in time": ([*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
+        "a long silence": (
+            [*connect(0), asks(PING, 4001)],
+            ["the client was silent for 4 s, and its session expires after 6 s"],
+        ),
+        "a silence in which bytes are missing": ([*connect(0), asks(PING, 4001)._replace(losses=1)], []),
+        "a silence after bytes were missing": (
+            [*connect(0), asks(PING, 100)._replace(losses=1), asks(PING, 4101)._replace(losses=1)],
+            ["the client was silent for 4 s, and its session expires after 6 s"],
+        ),
+        "a silence of who has no session": ([*connect(0, session=0), asks(PING, 50_000)], [NONE]),
+        "a ping that is answered": ([*connect(0), asks(PING, 100), answers(PING, 2100)], []),
+        "late": (
+            [*connect(0), asks(PING, 100), answers(PING, 2101)],
+            ["the ping was answered after 2 s; the session expires after 6 s"],
+        ),
+        "closed": ([*connect(0), asks(CLOSE, 5), closed(9)], []),
+        "lost by the client": ([*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
+        "lost by the server": ([*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
+        "it had never a session": ([*connect(0, session=0), closed(9)], [NONE]),
+        "a word": ([asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
+        "it went on later": (
+            [*connect(0), *connect(50, 2, OTHER), closed(9)],
+            [LOST.format(BY_CLIENT, "9 ms") + "; 10.0.1.2:2181 took it on 41 ms later"],
+        ),
+        "it had gone on before": (
+            [*connect(0), *connect(50, 2, OTHER), closed(90, by_client=False)],
+            ["session 0x10 has moved to 10.0.1.2:2181; its old connection to 10.0.1.1:2181 has ended"],
+        ),
+        "expired": (
+            [*connect(0), *connect(7000, 2, session=0, asked=0x10)],
+            [f"{REFUSED}it expired, for the client was silent for 7 s and the session lives for 6 s; {GONE}"],
+        ),
+        "closed before": (
+            [*connect(0), asks(CLOSE, 5), *connect(50, 2, session=0, asked=0x10)],
+            [f"{REFUSED}the client itself had closed it 45 ms before"],
+        ),
+        "a wrong password": (
+            [*connect(0), *connect(50, 2, session=0, asked=0x10)],
+            [f"{REFUSED}the session was heard of 50 ms before and lives for 6 s, so the password is not its own"],
+        ),
+        "nobody knows why": (
+            connect(50, 2, session=0, asked=0x10),
+            [f"{REFUSED}it has expired, or its password is wrong"],
+        ),
+    },
+    Quorum: {
+        "confirmed in time": ([proposal(0), acknowledged(1000), committed(1000)], []),
+        "confirmed late": (
+            [proposal(0), acknowledged(1001)],
+            ["10.0.0.1:50000 acknowledged transaction 0x7 1 s after it was proposed"],
+        ),
+        "committed late, and told to several": (
+            [proposal(0), proposal(900, 2), committed(2500), committed(2600)],
+            ["10.0.1.1:2181 committed transaction 0x7 2.5 s after it was proposed"],
+        ),
+        "committed without a proposal": ([committed(5000)], []),
+    },
+    Synchronization: {
+        "transactions are deleted": (
+            [follows(3), synchronizes("TRUNC"), synchronizes("UPTODATE", 30)],
+            [f"the leader has server 3 ({CLIENT}) {DELETES}; it is ready 30 ms later"],
+        ),
+        "all data is sent": (
+            [synchronizes("SNAP"), closed(9)],
+            [f"a server ({CLIENT}) {GETS_ALL}; the connection ended before it was ready"],
+        ),
+    },
 }
+CASES = {name: (kind, *case) for kind, cases in OF_CHECKS.items() for name, case in cases.items()}
 
 
 @pytest.mark.parametrize("case", CASES)

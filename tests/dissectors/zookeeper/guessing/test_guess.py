@@ -20,6 +20,8 @@ from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, golden, reply, ustring, vector
 from tests.dissectors.zookeeper.test_info import item, multi, stat
 
+pytestmark = pytest.mark.xdist_group("captured")
+
 ZOOKEEPER, ORPHAN = ZooKeeper(), Context(Role.RESPONSE)
 LISTS = "getChildren, getEphemerals, getAllChildrenNumber and 1 more"
 CREATED = struct.pack(">qqqqiiiqiiq", 7, 7, 10**12, 10**12, 0, 0, 0, 0, 3, 0, 7)

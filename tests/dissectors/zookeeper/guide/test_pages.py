@@ -1,13 +1,8 @@
-"""Pages about ZooKeeper's layouts: some in full, and every one of them at all."""
+"""Pages about ZooKeeper's layouts: some in full."""
 
 from __future__ import annotations
 
-import json
-
-import pytest
-
-from dissectors import registry
-from dissectors.guide import Guide, Page
+from dissectors.guide import Page
 from dissectors.zookeeper.guide import CLIENTS, ELECTION, QUORUM
 from dissectors.zookeeper.quorum.header import packets
 from dissectors.zookeeper.schemas import operations
@@ -79,8 +74,6 @@ Notification
   version        int      2+
   config         ustring  3+"""
 
-GUIDES = {"zookeeper": CLIENTS, "zookeeper-quorum": QUORUM, "zookeeper-election": ELECTION}
-
 
 def text(page: Page) -> str:
     return "\n".join(page.lines)
@@ -91,19 +84,6 @@ def test_pages_in_full() -> None:
     assert text(CLIENTS.page("2", None)) == DELETE
     assert text(QUORUM.page("PING", None)).startswith(PING)
     assert text(ELECTION.page("notification", None)) == NOTIFICATION
-
-
-@pytest.mark.parametrize("protocol", GUIDES)
-def test_every_page(protocol: str) -> None:
-    guide = registry.by_name(protocol).guide
-    assert guide is GUIDES[protocol]
-    assert len(set(guide.names())) == len(guide.names())
-    for name in guide.names():
-        page = guide.page(name, None)
-        assert page.lines
-        assert all(line == line.rstrip() for line in page.lines), name
-        assert json.loads(json.dumps(page.data)) == page.data
-        assert guide.versions(name) == ()
 
 
 def test_everything_has_a_page_and_a_sentence() -> None:
@@ -133,18 +113,3 @@ def test_names_that_differ_in_their_case_are_two() -> None:
     assert text(CLIENTS.page("stat", None)).startswith("stat (four-letter word)")
     assert text(CLIENTS.page("Stat", None)).startswith("Stat\n")
     assert text(CLIENTS.page("GETDATA", None)).startswith("getData (opcode 4)")
-
-
-@pytest.mark.parametrize(
-    ("guide", "name", "version", "said"),
-    [
-        (CLIENTS, "getDate", None, "ZooKeeper has no page called 'getDate'. Did you mean getData"),
-        (CLIENTS, "12345", None, "ZooKeeper has no page called '12345'"),
-        (CLIENTS, "getData", 1, "getData has no versions"),
-        (QUORUM, "PROPSAL", None, "ZooKeeper's quorum has no page called 'PROPSAL'. Did you mean PROPOSAL?"),
-    ],
-)
-def test_no_such_page(guide: Guide, name: str, version: int | None, said: str) -> None:
-    with pytest.raises(KeyError) as error:
-        guide.page(name, version)
-    assert str(error.value.args[0]).startswith(said)

@@ -19,6 +19,7 @@ from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election.dissector import ZooKeeperElection
 from dissectors.zookeeper.labels import error_name, load_numbers
 from dissectors.zookeeper.quorum.dissector import ZooKeeperQuorum
+from tests.dissectors.damage import damage
 from tests.dissectors.kafka.sasl.tokens import AP_REQ, KERBEROS, der
 from tests.dissectors.trees import assert_tiles, node
 from tests.dissectors.zookeeper.messages import (
@@ -205,11 +206,8 @@ def test_bytes_behind_the_end_are_as_secret(case: Case) -> None:
 
 @given(st.sampled_from(CASES), st.data())
 def test_a_mutation_is_read_alike_both_ways(case: Case, data: st.DataObject) -> None:
-    content = bytearray(case.data)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content)))
-        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    body, tree = case.dissector.values(bytes(content), case.context), case.dissector.tree(bytes(content), case.context)
+    content = damage(case.data, data)
+    body, tree = case.dissector.values(content, case.context), case.dissector.tree(content, case.context)
     assert_tiles(tree)
     assert fold_tree(tree, errors_of(case)) == body
 

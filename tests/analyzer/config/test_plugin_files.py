@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wireanalyze as wa
-from analyzer import plugin_files
+from analyzer.config import plugin_files
 from dissectors import registry
 from dissectors.api import Dissector
 from tests import program

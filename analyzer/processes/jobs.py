@@ -23,8 +23,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO, NoReturn, Protocol, TypeVar
 
-from analyzer.capture.libc import end_with_parent
 from analyzer.errors import UserError
+from analyzer.processes.libc import end_with_parent
 
 WORTH = 50 << 20
 """Bytes of captures below which one process is done before others have begun."""

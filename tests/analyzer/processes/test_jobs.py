@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer import jobs
+from analyzer.processes import jobs
 from analyzer.render import shared_printing
 from tests.program import run
 
-CAPTURES = Path(__file__).parents[2] / "captures"
+CAPTURES = Path(__file__).parents[3] / "captures"
 KAFKA, PULSAR, ZOOKEEPER = (str(CAPTURES / name) for name in ("kafka.pcap", "pulsar.pcap.zst", "zookeeper.pcap.zst"))
 
 LISTS = [
@@ -48,7 +48,7 @@ COMMANDS = [
 PROGRAM = """
 import os, signal, sys
 from analyzer.errors import UserError
-from analyzer.jobs import map_in_order, print_in_turns
+from analyzer.processes.jobs import map_in_order, print_in_turns
 
 def work(window, out):
     if window.start == {start}:

@@ -1,0 +1,60 @@
+"""Sequence diagrams of real captures: lanes by name, what matters as steps of its own, the rest folded."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from analyzer.decode.rows import RowReader
+from analyzer.insight.sequence import DiagramSource, SequenceDiagram, build_sequence
+from analyzer.query.filter import compile_filter
+from analyzer.render.lines import strip_styles
+from analyzer.render.sequence_files import write_mermaid, write_svg
+from analyzer.render.sequence_text import format_sequence
+from analyzer.session import Session
+from tests.tui.driving import KAFKA
+
+
+def diagram_of(filter_text: str, steps: int, lanes: int = 12) -> SequenceDiagram:
+    with Session([KAFKA]) as session:
+        session.load()
+        rows = compile_filter(filter_text).select_rows(RowReader(session), np.arange(len(session.rows)))
+        return build_sequence(session, rows, DiagramSource.load(session), steps, lanes)
+
+
+@pytest.fixture(scope="module")
+def rebalance() -> SequenceDiagram:
+    return diagram_of("group == jg-RangeAssignor", 40)
+
+
+def test_a_rebalance_is_told_in_one_screen(rebalance: SequenceDiagram) -> None:
+    assert sorted(rebalance.lanes) == ["RangeAssignor-0", "RangeAssignor-1", "broker 1", "broker 2"]
+    assert (rebalance.left_out, len(rebalance.steps) <= 40) == (0, True)
+    folded = sum(2 * step.count for step in rebalance.steps if step.count > 1)
+    assert folded + sum(len(step.rows) for step in rebalance.steps if step.count == 1) == rebalance.messages
+    assert [step.error for step in rebalance.steps if step.error] == ["REBALANCE_IN_PROGRESS"]
+    assert any(step.operation == "Heartbeat" and step.count > 1 for step in rebalance.steps)
+
+
+def test_lines_are_as_wide_as_the_terminal(rebalance: SequenceDiagram) -> None:
+    for width in (80, 120, 200):
+        lines = [strip_styles(line) for line, _ in format_sequence(rebalance, width)]
+        assert max(map(len, lines)) <= width
+        assert len(lines) == len(rebalance.steps) + 1
+    assert any("│◄" in line and "JoinGroup" in line and "►│" in line for line in lines)
+
+
+def test_files_have_every_step(rebalance: SequenceDiagram) -> None:
+    arrows = [step for step in rebalance.steps if not step.pause_ns]
+    assert write_mermaid(rebalance).count("\n    P") >= len(arrows)
+    picture = ElementTree.fromstring(write_svg(rebalance))
+    assert sum(each.tag.endswith("path") for each in picture.iter()) == sum(1 + step.both for step in arrows)
+
+
+def test_many_participants_share_a_lane_and_the_rest_is_counted() -> None:
+    found = diagram_of("kafka", 10, lanes=4)
+    assert len(found.lanes) == 4
+    assert found.lanes[-1] == "others"
+    assert found.left_out > 0
