@@ -329,6 +329,7 @@ class ActivityControl:
 
     def _show_all(self, by: int, cell: int | None) -> None:
         self._show_view(None)
+        self._bars.show_message("the line shows the whole capture")
 
     def _show_view(self, view: TimeSpan | None) -> None:
         self._view, self._next = view, 0.0
@@ -364,3 +365,4 @@ class ActivityControl:
         else:
             self._brush = None
             self._put_in_force(self._filter.base)
+            self._bars.show_message("all times are shown")
