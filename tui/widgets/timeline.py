@@ -336,17 +336,16 @@ class TimelinePane(Pane):
     def _update_lines(self, first: bool) -> None:
         """Updates the selection after lines have changed; first: there were none before."""
         timeline = self.timeline
-        begins = first and self.count and self.target is None
-        rows = timeline.visible_rows[:1].tolist() if begins else []
-        if begins and not timeline.flat:
-            timeline.fold(
-                self.find_place(rows[0]).stream if rows else timeline.list_places(0, 1)[0].stream, opened=True
-            )
+        if first and self.count and not timeline.flat and self.target is None:
+            timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
         if self.following and self.count:
             self._select_place(timeline.find_place(self.count - 1))
-        elif rows:
-            self.cursor = timeline.find_line(self.find_place(rows[0]))  # the first message
-            self._select_place(timeline.find_place(self.cursor))
+        elif first and self.count and timeline.rows and self.target is None:
+            self.cursor = 0 if timeline.flat else min(1, self.count - 1)  # the first stream's first message
+            place = timeline.find_place(self.cursor)
+            if place is not None and place.row is None and len(rows := timeline.visible_rows[:1]):
+                place = self._find_unfolded(self.find_place(int(rows[0])))  # the first streams have no messages
+            self._select_place(place)
         else:
             self._select_place(self._find_unfolded(self.target or self.selected))
 
