@@ -37,7 +37,7 @@ _REQUEST = (Role.REQUEST,)
 class _Consumer:
     """A consumer. since: when it was sent something last, or got permits, ns since 1970. losses: see MessageEvent.
 
-    held: what it has not acknowledged; most: how many these were since it was sent something last.
+    unacknowledged: what it has not acknowledged; most: how many these were since it was sent something last.
     """
 
     name: str
@@ -45,7 +45,7 @@ class _Consumer:
     permits: ConsumerPermits
     losses: int
     since: int
-    held: dict[Place, None] = field(default_factory=dict)
+    unacknowledged: dict[Place, None] = field(default_factory=dict)
     most: int = 0
 
 
@@ -101,9 +101,9 @@ class BlockedConsumers(PulsarCheck):
         if known is None:
             return
         if read_text(event.values, "ack_type") == "Cumulative":
-            places = [each for each in known.held if places and each <= max(places)]
+            places = [each for each in known.unacknowledged if places and each <= max(places)]
         for each in places:
-            known.held.pop(each, None)
+            known.unacknowledged.pop(each, None)
 
     def receive_message(self, event: MessageEvent) -> None:
         """Notes a delivery, which may have waited for an acknowledgement."""
@@ -114,13 +114,13 @@ class BlockedConsumers(PulsarCheck):
         is_delayed = isinstance(metadata, dict) and metadata.get("deliver_at_time") is not None
         if stored is not None and (known.permits.now or 0) > 0 and not number(event.values, "redelivery_count"):
             waited = event.time - max(stored, known.since)
-            if waited >= LONG and known.most > len(known.held) and not is_delayed:
+            if waited >= LONG and known.most > len(known.unacknowledged) and not is_delayed:
                 self.find("blocked", who=known.name, took=waited, count=known.most)
         known.permits.take(count_messages(event.values), event.time)
         known.since = event.time
-        if len(known.held) < MOST_UNACKNOWLEDGED:
-            known.held[place] = None
-        known.most = len(known.held)
+        if len(known.unacknowledged) < MOST_UNACKNOWLEDGED:
+            known.unacknowledged[place] = None
+        known.most = len(known.unacknowledged)
 
     on = (
         subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=_REQUEST)
