@@ -21,8 +21,15 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
-from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
-from analyzer.decode.orphans import find_orphans, guess_hints
+from analyzer.decode.content import (
+    find_dissector,
+    find_orphans,
+    guess_hints,
+    make_context,
+    read_context,
+    read_message,
+    read_messages,
+)
 from analyzer.decode.request_fields import are_short, find_request_rows, list_request_fields
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.templates import ByteSource, ConcatenatedMessages, Template, TemplateMatch
@@ -250,6 +257,8 @@ class TemplateDecoder:
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1
+            if made is None:  # so it is of most others of this length, and they must not use up all attempts
+                done = np.flatnonzero(length == length[done[0]])
             places, at, length = (np.delete(column, done) for column in (places, at, length))
 
     def _locate_bytes(self, rows: Ints, lies: int) -> tuple[ByteSource, Ints, Ints]:

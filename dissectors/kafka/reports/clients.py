@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by, subscribe
-from dissectors.kafka.releases import VersionRange, find_versions, list_releases
-from dissectors.kafka.reports.client_software import ClientSoftware
+from dissectors.kafka.reports.client_software import ClientSoftware, VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
 from dissectors.kafka.sasl.tokens import read_user
 from dissectors.message import Role
