@@ -91,6 +91,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),
     "packets": (keys("P"), keys("escape")),
+    "diagram": (keys("S"), keys("escape")),
     "follow": (keys("f"), keys("escape")),
 }
 """How to come to a screen, and back."""
