@@ -195,7 +195,7 @@ class Dissector(ABC):
     """What values() gives, of a message that is too long to be held; None where only values() can tell.
 
     It gets the bytes before the first that is missing, to be read a little at a time, and what it makes of them is to
-    be as little (dissectors.wire.cut).
+    be as little (dissectors.wire.embedded).
     """
 
     fragments: Fragments | None = None

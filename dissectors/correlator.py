@@ -39,6 +39,9 @@ Ends = Callable[[int], tuple[str, str]]
 Names = Callable[[int, str, str], str | None]
 """What an id of a kind is called at a row (dissectors.name_binding), by row, kind and id; None where nobody says."""
 
+Values = Callable[[int], Mapping[str, Any]]
+"""The values of the message in a row; none where it is not in memory any more."""
+
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 _Found = TypeVar("_Found")
@@ -84,6 +87,7 @@ class MessageEvent(NamedTuple):
     elapsed: int | None = None
     ends: Ends = lambda stream: ("", "")
     names: Names = lambda row, kind, key: None
+    bodies: Values = lambda row: {}
 
     @property
     def client(self) -> str:
@@ -103,6 +107,10 @@ class MessageEvent(NamedTuple):
     def resolve_name(self, kind: str, key: str) -> str | None:
         """Returns the name of an id of a kind, as other messages give it; None if no message does."""
         return self.names(self.row, kind, key)
+
+    def read_partner(self) -> Mapping[str, Any]:
+        """Returns the values of the other half of the exchange. It is decoded for this, so ask only about errors."""
+        return {} if self.partner is None else self.bodies(self.partner)
 
 
 class ConnectionEnd(NamedTuple):

@@ -77,6 +77,7 @@ CODES: dict[str, str] = {
     "connection-lost": "a session's connection ended before anybody closed the session (only doctor reports it)",
     "late-ping": "a session was silent for so long that it nearly expired (only doctor reports it)",
     "late-pong": "a keep-alive was answered late, or not at all (only doctor reports it)",
+    "blocked-consumer": "a broker holds messages back until a consumer acknowledges some (only doctor reports it)",
     "starved-consumer": "a consumer asks for nothing while messages are sent to its topic (only doctor reports it)",
     "redelivery-storm": "messages are delivered again and again (only doctor reports it)",
     "newer-command": "a command is newer than the version that client and broker agreed on (only doctor reports it)",
@@ -122,6 +123,7 @@ CODES: dict[str, str] = {
     "inconsistent-batch": "a record batch contradicts itself, or the version of its message",
     "replication-jump": "a master continues its log at another offset than where it ended",
     "slow-replica": "a slave has not confirmed much of the log that was sent to it",
+    "transaction-timeout": "a transaction took longer than its timeout, so it was aborted (only doctor reports it)",
     "bug": "a defect of this program, not of the bytes",
 }
 
@@ -151,7 +153,7 @@ ADVICE: dict[str, str] = {
     "out-of-order-sequence": "Look for batches that failed before it, and for two producers with one id.",
     "fenced-producer": "Let only one producer run with this name or transactional id.",
     "access-refused": "Check the credentials and the permissions of the client's user.",
-    "offset-moved": "Check retention against the consumer's lag, and whether the queue was created again.",
+    "offset-moved": "Check retention against the consumer's lag, and whether the queue or topic was created again.",
     "incompatible-schema": "Change the schema, or the compatibility strategy of the namespace.",
     "broker-close": "Do nothing if the clients came back soon. Otherwise look in the broker's log at this time.",
     "master-changed": "Look in the log of the broker or controller that led before: it stopped or lost its connection.",
@@ -162,6 +164,7 @@ ADVICE: dict[str, str] = {
     "session-moved": "Do nothing, unless two clients use one session and its password at the same time.",
     "late-ping": "Look for pauses of the client, or raise the session timeout.",
     "late-pong": "Look for pauses of the other side, and at the network.",
+    "blocked-consumer": "Acknowledge sooner, or raise the limit; look for messages that nobody acknowledges.",
     "starved-consumer": "Find out what the application does with its last messages; it asks for no new ones.",
     "redelivery-storm": "Find out why the consumers do not acknowledge these messages.",
     "no-receipt": "Check whether the messages were stored; a client sends them again after it reconnects.",
@@ -224,6 +227,7 @@ ADVICE: dict[str, str] = {
     "inconsistent-chunks": "Check the producer library, and look for two producers with one name.",
     "inconsistent-batch": "Check the producer library.",
     "replication-jump": "Do nothing if the slave was empty or rebuilt. Otherwise compare the commit logs of both.",
+    "transaction-timeout": "End transactions sooner, or raise their timeout; the producer must begin anew.",
     "bug": "Report it with the text that the program prints; the capture is not at fault.",
 }
 """What to do about findings of each code, for people."""
@@ -241,7 +245,14 @@ ERROR_EXPLAINING = frozenset(
     {
         *("access-refused", "busy-broker", "busy-consumer", "busy-producer", "fenced-producer", "incompatible-schema"),
         *("message-refused", "missing-field", "offset-moved", "operation-refused", "oversized-batch", "storage-failed"),
-        *("session-expired", "stale-subscription", "system-busy", "version-refused", "weakly-stored"),
+        *(
+            "transaction-timeout",
+            "session-expired",
+            "stale-subscription",
+            "system-busy",
+            "version-refused",
+            "weakly-stored",
+        ),
         *("registration-refused", "fetch-session", "out-of-order-sequence", "duplicate-sequence"),
     }
 )

@@ -1,4 +1,9 @@
-"""`wireanalyze doctor`: what is wrong in captures, message by message and across messages."""
+"""`wireanalyze doctor`: what is wrong in captures, message by message and across messages.
+
+Theory. Problems are printed when the whole capture has been examined, because the gravest come first and some explain
+others. Who waits at a terminal sees by then, behind the bar on stderr, how many findings there are, and which is the
+gravest. While the capture is still being read, its first messages are examined for that.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,6 @@ import numpy as np
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.first_findings import FirstFindings
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
 from analyzer.cli.jobs import jobs_option, share_work
@@ -44,6 +48,9 @@ from dissectors.finding import Severity
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
+from collections.abc import Iterable
+
+from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose_rows
 
 FAILED = 1
 """The exit status where --fail-on found what it was to look for."""
@@ -183,3 +190,48 @@ def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
     """What to do next; with the files by name, where that fits a line."""
     text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
     yield text if width is None or count_cells(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
+
+
+FIRST_ROWS = 2000
+"""Messages that are examined before all are read."""
+
+
+class FirstFindings:
+    """Counts findings as they come, for who waits."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Severity] = Counter()
+        self._gravest = ""
+        self._is_begun = False
+
+    def describe_reading(self, session: Session) -> str:
+        """Describes what the first messages of a capture show that is still being read; empty if nobody sees it."""
+        if not self._is_begun and sys.stderr.isatty() and not session.ended:
+            self._is_begun = True
+            for _ in self.count(diagnose_rows(session, min(len(session.rows), FIRST_ROWS))):
+                pass
+        return self.describe()
+
+    def restart(self) -> None:
+        """Forgets what was counted, because all findings come from the first on."""
+        self._counts.clear()
+
+    def count(self, found: Iterable[LocatedFinding]) -> Iterator[LocatedFinding]:
+        """Yields findings, and counts them."""
+        for each in found:
+            severity = each.finding.severity
+            if severity > max(self._counts, default=0):
+                self._gravest = (each.error or "") if each.finding.code == ERROR_ANSWER else each.finding.code
+            self._counts[severity] += 1
+            yield each
+
+    def describe(self) -> str:
+        """Describes what was found: `; found so far: 2 warnings, 1 note (leader-changed)`; empty for nothing."""
+        if not self._counts:
+            return ""
+        parts = [
+            format_counted(self._counts[each], each.name.lower())
+            for each in sorted(Severity, reverse=True)
+            if self._counts[each]
+        ]
+        return f"; found so far: {', '.join(parts)} ({self._gravest})"

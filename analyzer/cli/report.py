@@ -1,4 +1,6 @@
-"""`wireanalyze report`: what a whole capture tells, a line for each session, watch, transaction, election."""
+"""`wireanalyze report`: what a whole capture tells, a line for each session, watch, transaction, election; or the
+incident page.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from analyzer.capture.output import STANDARD, check_file, create_file
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.cli.incident import write_incident
 from analyzer.cli.inputs import files_options, load_session, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.sections import SectionedCommand
@@ -28,6 +30,7 @@ from analyzer.insight.reports import (
 )
 from analyzer.insight.timeline import Timeline, build_timeline
 from analyzer.messages.decode_as import DecodeAsRules
+from analyzer.render.amounts import format_size
 from analyzer.render.columns_text import align_rows
 from analyzer.render.objects import write_objects
 from analyzer.render.reports_text import describe_worst, format_table, list_entry_keys, make_entry_object
@@ -195,3 +198,22 @@ def _print(name: str, table: ReportTable, form: str) -> None:
         click.echo(sentence(text), err=True)
     if table.more:
         click.echo(sentence(f"{table.more:,} more lines are not shown"), err=True)
+
+
+def write_incident(
+    path: str, files: Sequence[str], decode_as: DecodeAsRules, reader: ReaderName, *, force: bool
+) -> None:
+    """Writes the page of some captures, completely or not at all. Raises UserError."""
+    from analyzer.insight.incident import gather_incident  # other reports do without
+    from analyzer.render.html.page import make_page
+
+    check_file(path, force=force)
+    with load_session(files, decode_as, reader) as session:
+        with patiently() as bar:
+            incident = gather_incident(session, lambda what, rows: bar(what, rows, lambda: len(session.rows)))
+        names = ["standard input" if name == STANDARD else os.path.basename(name) for name in files]
+        data = make_page(session, names, incident).encode("utf-8", "backslashreplace")
+    with create_file(path, force=force) as output:
+        output.write(data)
+    where = "standard output" if path == STANDARD else path
+    click.echo(sentence(f"a page of {format_size(len(data))} written to {where}"), err=True)

@@ -19,8 +19,7 @@ import orjson
 
 from analyzer.columns.text import escape_json
 from analyzer.decode.limits import Limits
-from dissectors.wire.cut import CutList
-from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.embedded import CutList, EmbeddedValue
 from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret

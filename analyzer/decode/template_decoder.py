@@ -21,8 +21,15 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
-from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
-from analyzer.decode.orphans import find_orphans, guess_hints
+from analyzer.decode.content import (
+    find_dissector,
+    find_orphans,
+    guess_hints,
+    make_context,
+    read_context,
+    read_message,
+    read_messages,
+)
 from analyzer.decode.request_fields import are_short, find_request_rows, list_request_fields
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.templates import ByteSource, ConcatenatedMessages, Template, TemplateMatch

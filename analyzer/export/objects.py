@@ -23,7 +23,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body
 from dissectors.fragment import Fragment
 from dissectors.payload import Payload
-from dissectors.wire.cut import CutList, length_of
+from dissectors.wire.embedded import CutList, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
 
@@ -31,7 +31,7 @@ _ABOUT = ("number", "id", "protocol", "operation")
 
 
 class StoredObject(NamedTuple):
-    """Counts what was left out. items: of lists that are too long to be read completely (dissectors.wire.cut)."""
+    """Counts what was left out. items: of lists that are too long to be read completely (dissectors.wire.embedded)."""
 
     secrets: int
     items: int = 0

@@ -92,7 +92,7 @@ def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
     free = first - requested - network
     lost, closed = np.minimum(between[0], free), np.minimum(between[1], np.maximum(free - between[0], 0))
     free = free - lost - closed
-    in_order, may_wait = _find_habits(session, request)
+    in_order, may_wait = find_habits(session, request)
     ahead, behind = _find_queue(2 * stream + side, requested, last, first)
     waiting = np.where(in_order, np.clip(ahead - requested - network - lost - closed, 0, free), 0)
     return ExchangeDelays(
@@ -124,7 +124,7 @@ def _find_round_trips(session: Analysis, stream: Ints, side: Ints) -> tuple[Ints
     return np.where(from_client, both[0], both[1]), np.where(from_client, both[1], both[0])
 
 
-def _find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
+def find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
     """Returns whether the answers of a connection come in order, and whether a request may be kept for long."""
     protocols, codes = (session.rows.column(name)[request] for name in ("protocol", "code"))
     in_order, may_wait = np.zeros(len(request), bool), np.zeros(len(request), bool)

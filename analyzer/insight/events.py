@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints, decode_null64
+from analyzer.decode.bodies import decode_body
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.name_resolver import NameResolver
 from analyzer.messages.index import FROM_CLIENT
@@ -76,7 +77,7 @@ class Events:
             None if operation == NULL else texts[operation], decode_null64(correlation, scope != NULL),
             None if client == NULL else texts[client], None if partner == NULL else partner, size, lost, error,
             partner in self._answers and self._answers[partner] > row, None if elapsed == NULL64 else elapsed,
-            self.ends, self._name,
+            self.ends, self._name, self._read_values,
         )  # fmt: skip
 
     def end(self, end: ConnectionEnd, last: int) -> ConnectionEnd:
@@ -86,6 +87,10 @@ class Events:
     def _ends(self, stream: int) -> tuple[str, str]:
         """The addresses of a connection's client and server."""
         return name_endpoint(self._session, stream, FROM_CLIENT), name_endpoint(self._session, stream, 1 - FROM_CLIENT)
+
+    def _read_values(self, row: int) -> Mapping[str, Any]:
+        """The values of a row that is still in memory."""
+        return decode_body(self._session, row).values if row >= self._session.rows.first else {}
 
     def _name(self, row: int, kind: str, key: str) -> str | None:
         """What an id was called at a row; the capture is read for names of a kind when the first is asked for."""

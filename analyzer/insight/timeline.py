@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from analyzer.insight.delay_report import DelayReport
+from analyzer.insight.delays import find_habits
 from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose
 from analyzer.insight.problems import Problem, as_sentence
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports
@@ -91,7 +92,7 @@ def build_timeline(
         reports = [each for each in list_reports(session)[0].values() if each.has_events or each is DelayReport]
         tables = ReportReading(session, reports).run(looked) if reports else []
     shown = {each.first for problem in problems for each in (problem, *problem.effects)}
-    for entry in (*_list_problems(session, problems), *_list_events(tables, shown)):
+    for entry in (*_list_problems(session, problems), *_list_events(session, tables, shown)):
         timeline.add(entry)
     timeline.sort()
     return timeline
@@ -138,7 +139,7 @@ def _find_span(session: Analysis, problem: Problem) -> tuple[int, int] | None:
     return int(begins.min()), int(begins.max())
 
 
-def _list_events(tables: Sequence[ReportTable], shown: set[int | None]) -> Iterator[ReportRow]:
+def _list_events(session: Analysis, tables: Sequence[ReportTable], shown: set[int | None]) -> Iterator[ReportRow]:
     """Events that reports tell, and the slowest exchanges; shown: the first rows of problems, which are told."""
     for table in tables:
         for entry in table.entries:
@@ -149,7 +150,8 @@ def _list_events(tables: Sequence[ReportTable], shown: set[int | None]) -> Itera
             slow = [each for each in table.entries if DelayReport.cells(each)["total_ns"] >= STALL_NS]
             for entry in slow[:MOST_STALLS]:
                 cells = DelayReport.cells(entry)
-                if cells["told"].startswith("the server kept"):  # it waited for news, as it may
+                _, may_wait = find_habits(session, np.array([entry.rows[0][1]], np.int64))
+                if may_wait[0] and cells["server_ns"]:  # the server waited for news, as it may
                     continue
                 wait = f"{cells['asker']} waited {lasting(cells['total_ns'])} for {cells['operation']}"
                 text = f"{wait} of {cells['answerer']}: {cells['told']}"

@@ -370,7 +370,7 @@ class Engine:
         """Decrypts the packets of TLS connections; returns the works that go on, with the packets of each."""
         if all(work.connection.tls is None for work, _ in taken):
             return taken
-        from analyzer.messages.tls_fast_path import decrypt_run  # lazy: only who has keys pays for it
+        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only who has keys pays for it
 
         found = []
         for work, count in taken:
@@ -378,7 +378,7 @@ class Engine:
             if layer is None:
                 found.append((work, count))
             elif self.secrets is not None:
-                packets = work.packets[work.at :][: min(count, work.reach)]
+                packets = limit_run(block, work.packets[work.at :][: min(count, work.reach)])
                 run = decrypt_run(block, packets, work.repeats, layer, self.store, self.secrets)
                 work.start_run(run, len(packets))
                 if run is not None:

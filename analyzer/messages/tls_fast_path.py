@@ -27,6 +27,9 @@ from analyzer.tls.records import HEADER, Span
 CHUNK = 1 << 18
 """Bytes of records that are opened together; they stay in the processor's cache."""
 
+MOST_RUN = 16 << 20
+"""Bytes of packets in one run, whose plaintext waits until it is known how far the run goes."""
+
 
 class RunStore(Protocol):
     """Reads ciphertext and keeps plaintext; implemented by Store."""
@@ -64,19 +67,27 @@ class PlainSegments(NamedTuple):
 class OpenedRecords(NamedTuple):
     """Holds n records (int64, n): where each ends behind the buffered bytes and segments, its plaintext, its packet.
 
-    closing: the segment that completes each record. unusual: packet that completes what the slow path has to take; -1
-    for none.
+    texts: what each encrypts; it may have a content type behind the plaintext. length: of the plaintext. closing: the
+    segment that completes each record. unusual: packet that completes what the slow path has to take; -1 for none.
     """
 
     end: Ints
-    at: Ints
+    texts: list[bytes]
     length: Ints
     closing: Ints
     unusual: int
 
     def take(self, count: int) -> OpenedRecords:
         """Returns the first `count` records."""
-        return OpenedRecords(self.end[:count], self.at[:count], self.length[:count], self.closing[:count], -1)
+        return OpenedRecords(self.end[:count], self.texts[:count], self.length[:count], self.closing[:count], -1)
+
+    def append_to(self, store: RunStore) -> Ints:
+        """Puts the plaintext into a store, once; returns where that of each record begins."""
+        size = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+        place = np.cumsum(size) - size
+        edges = np.flatnonzero(np.diff(place // CHUNK, prepend=-1)).tolist()
+        parts = [store.append(b"".join(self.texts[a:b])) for a, b in pairwise([*edges, len(self.texts)])]
+        return place + parts[0] if parts else place
 
 
 class DecryptedSide(NamedTuple):
@@ -140,6 +151,12 @@ def decrypt_run(
     return DecryptedRun(count, (first, second))
 
 
+def limit_run(block: PacketBlock, packets: Ints) -> Ints:
+    """Returns the first packets (places in the block), which have MOST_RUN bytes together, or are one."""
+    end = np.cumsum(block.length[packets], dtype=np.int64)
+    return packets[: max(int(np.searchsorted(end, MOST_RUN, "right")), 1)]
+
+
 def _read_columns(block: PacketBlock, packets: Ints) -> PacketBytes:
     columns = (block.at, block.length, block.number, block.time)
     return PacketBytes(*(column[packets].astype(np.int64) for column in columns))
@@ -150,26 +167,25 @@ def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -
     half = layer.session.halves[side]
     assert half.cipher is not None
     rest, number = half.reader.rest, half.number
-    ends, lengths, places = [], [], []
+    ends, lengths, texts = [], [], list[bytes]()
     line_end = len(rest) + np.cumsum(wire.length)
     begin, unusual = 0, -1  # of `rest`, behind the bytes that the reader holds
     for first, last in _cut_into_chunks(wire.length):
         data = store.read_joined(wire.at[first:last], wire.length[first:last], before=rest)
         run = open_run(half.cipher, number, data)
         if run.ends:
-            sizes = np.array([len(text) for text in run.texts])
             ends.append(begin + np.array(run.ends))
             lengths.append(np.array(run.lengths))
-            places.append(store.append(b"".join(run.texts)) + np.cumsum(sizes) - sizes)
+            texts += run.texts
         if run.unusual >= 0:
             unusual = begin + run.unusual
             break
         done = run.ends[-1] if run.ends else 0
         rest, begin, number = data[done:], begin + done, number + len(run.ends)
-    end, at, length = (np.concatenate(each) if each else np.empty(0, np.int64) for each in (ends, places, lengths))
+    end, length = (np.concatenate(each) if each else np.empty(0, np.int64) for each in (ends, lengths))
     closing = np.searchsorted(line_end, end)
     at_packet = -1 if unusual < 0 else int(wire.packet[np.searchsorted(line_end, unusual, "right")])
-    return OpenedRecords(end, at, length, closing, at_packet)
+    return OpenedRecords(end, texts, length, closing, at_packet)
 
 
 def _cut_into_chunks(length: Ints) -> Iterator[tuple[int, int]]:
@@ -204,7 +220,7 @@ def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords
     stop = np.append(place[1:], 0)
     stop[final] = length
     plain = PlainSegments(
-        np.repeat(opened.at[filled], count) + place,
+        np.repeat(opened.append_to(store)[filled], count) + place,
         stop - place,
         packet[index],
         time[index],

@@ -6,12 +6,17 @@ No secret travels through Spark: workers read key logs where they lie, as they r
 from __future__ import annotations
 
 import os
+import stat
+import struct
 import threading
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
 from analyzer.capture.inputs import CaptureInput
+from analyzer.capture.pcapng_format import MAGIC, SECRETS, TLS_KEY_LOG
 from analyzer.capture.store import Store
 from analyzer.errors import CaptureError
 from analyzer.pipeline.options import Options
@@ -19,8 +24,11 @@ from analyzer.pipeline.options import Options
 if TYPE_CHECKING:
     from analyzer.tls.key_files import KeyRing
 
-MOST_FILES = 4096
-"""Captures whose secrets a worker remembers."""
+MOST_FILES, MOST_BYTES = 4096, 64 << 20
+"""Captures whose secrets a worker remembers, and the bytes of these."""
+
+PART = 1 << 20
+"""Bytes of a file that are searched at a time."""
 
 
 def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
@@ -31,7 +39,7 @@ def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
     ring = None
     if has_secrets:
         ring = _load_key_ring(options.key_logs, options.private_keys, options.key_password)
-    embedded = b"".join(_read_embedded(path) for path in paths)
+    embedded = b"".join(map(_EMBEDDED.read, paths))
     if embedded and (ring is not None or has_cryptography()):
         ring = KeyRing() if ring is None else ring
         ring.log.feed(embedded)
@@ -45,10 +53,46 @@ def _load_key_ring(logs: tuple[str, ...], keys: tuple[str, ...], password: str |
     return KeyRing(logs, keys, KeyPasswords(password))
 
 
-@lru_cache(maxsize=MOST_FILES)
+class _EmbeddedSecrets:
+    """Key logs that captures hold, by file as it is now; those that were used longest ago go first."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
+        self.size = 0
+
+    def read(self, path: str) -> bytes:
+        """Returns the key logs in a capture; none if it cannot be read, which whoever reads the packets tells."""
+        try:
+            status = os.stat(path)
+            key = path, status.st_ino, status.st_size, status.st_mtime_ns
+            if key not in self._found:
+                self._add(key, _read_embedded(path) if stat.S_ISREG(status.st_mode) else b"")
+            self._found.move_to_end(key)
+            return self._found[key]
+        except (CaptureError, OSError):
+            return b""
+
+    def _add(self, key: tuple[str, int, int, int], text: bytes) -> None:
+        self._found[key] = text
+        self.size += len(text)
+        while len(self._found) > 1 and (len(self._found) > MOST_FILES or self.size > MOST_BYTES):
+            self.size -= len(self._found.popitem(last=False)[1])
+
+
+_EMBEDDED = _EmbeddedSecrets()
+
+
 def _read_embedded(path: str) -> bytes:
-    """Returns the key logs that stand in front of the first packet of a capture."""
-    if not os.path.isfile(path):
+    """Returns all key logs of a pcapng file; of a compressed one those in front of its first packet.
+
+    Raises CaptureError and OSError.
+    """
+    with open(path, "rb") as file:
+        head = file.read(LONGEST_MAGIC)
+        if head[:4] == MAGIC:
+            file.seek(0)
+            return b"".join(_find_secrets_blocks(file))
+    if recognise_compression(head) is None:
         return b""
     store = Store()
     try:
@@ -58,7 +102,39 @@ def _read_embedded(path: str) -> bytes:
             return b"".join(store.read_bytes(*place) for place in capture.info.secrets)
         finally:
             capture.close()
-    except (CaptureError, OSError):
-        return b""  # who reads the packets tells that
     finally:
         store.close()
+
+
+def _find_secrets_blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yields the text of Decryption Secrets Blocks, wherever they stand.
+
+    A search for their kind of secrets costs a hundredth of walking from block to block. The file is read and not
+    mapped, because it may be cut at any moment.
+    """
+    before, size, width = b"", 0, 4
+    while part := file.read(PART):
+        data = before + part
+        for order in "<>":
+            kind = struct.pack(f"{order}I", TLS_KEY_LOG)
+            at = data.find(kind)
+            while at >= 0:
+                place = size - len(before) + at
+                yield _read_block(file, place - 8, order)
+                at = data.find(kind, at + 1)
+        size += len(part)
+        before = data[1 - width :]
+
+
+def _read_block(file: BinaryIO, begin: int, order: str) -> bytes:
+    """Returns the text of a block at a place; none if there is no such block."""
+    if begin < 0:
+        return b""
+    head = os.pread(file.fileno(), 16, begin)
+    if len(head) < 16:
+        return b""
+    kind, length, _, size = struct.unpack(f"{order}4I", head)
+    if kind != SECRETS or not 20 <= length <= MOST_BYTES or size > length - 20:
+        return b""
+    text = os.pread(file.fileno(), length - 16, begin + 16)
+    return text[:size] if text[-4:] == struct.pack(f"{order}I", length) else b""

@@ -1,4 +1,4 @@
-"""The properties of captures for people: a name and a text for each line."""
+"""The properties of captures for people: a name and a text for each line; what TLS handshakes say, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from analyzer.columns.text import safe_text
 from analyzer.render.amounts import format_counted
-from analyzer.render.tls_text import list_tls_words
+from analyzer.render.lines import Line
 
 SHOWN, LONGEST = 20, 500
 """Comments and names that are shown, and characters of one."""
@@ -62,3 +62,33 @@ def _format_value(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return safe_text("none" if value is None else str(value))
+
+
+_LONGEST = 500
+
+_NAMED = (
+    ("server_name", "server name"),
+    ("alpn", "ALPN"),
+    ("fingerprint", "client"),
+    ("alerts", "alert"),
+)
+
+
+def list_tls_words(each: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the facts about a connection, or about several that agree in them."""
+    if "connections" in each:
+        yield format_counted(each["connections"], "connection")
+    version = " ".join(part for part in (each["version"], each["suite"]) if part)
+    yield version or "no answer of TLS"
+    yield from (f"{words} {each[name]}" for name, words in _NAMED if each[name])
+    if each["certificate"]:
+        yield f"certificate {each['certificate']}, valid until {each['certificate_expires'][:10]}"
+    if each["resumed"]:
+        yield "resumed"
+    yield "decrypted" if each["decrypted"] else f"not decrypted{': ' if each['reason'] else ''}{each['reason'] or ''}"
+
+
+def format_tls(each: Mapping[str, Any] | None) -> Iterator[Line]:
+    """Yields the line about the connection of a message, if it has TLS."""
+    if each is not None:
+        yield (("name", "TLS: "), ("text", safe_text("; ".join(list_tls_words(each)), _LONGEST)))

@@ -18,7 +18,7 @@ from analyzer.insight.tls import describe_row_tls
 from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
 from analyzer.render.message_text import EMPTY, format_message, format_row_place
-from analyzer.render.tls_text import format_tls
+from analyzer.render.properties_text import format_tls
 from analyzer.render.tree_json import PrintedMessage
 from analyzer.session import Session
 from dissectors.api import MessageHeader

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hmac
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import ClassVar, Protocol
 
 from analyzer.tls.key_schedule import KeyMaterial
@@ -78,12 +79,19 @@ def make_cipher(suite: Suite, keys: KeyMaterial, *, encrypt_then_mac: bool = Fal
     return Tls13Cipher(suite, keys) if suite.is_tls13 else Tls12Cipher(suite, keys)
 
 
-def _make_aead(suite: Suite, key: bytes) -> Aead:
+@cache
+def _load_library() -> tuple[Mapping[Mode, Callable[[bytes], Aead]], Callable[..., Aead], type[Exception]]:
+    """Returns the AEAD classes of `cryptography` by mode, the one with a short tag, and what they raise."""
+    from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
 
-    if suite.mode is Mode.CCM:
-        return AESCCM(key, tag_length=suite.tag)
-    return AESGCM(key) if suite.mode is Mode.GCM else ChaCha20Poly1305(key)
+    return {Mode.GCM: AESGCM, Mode.CHACHA20: ChaCha20Poly1305}, AESCCM, InvalidTag
+
+
+def _make_aead(suite: Suite, key: bytes) -> tuple[Aead, type[Exception]]:
+    """Returns the cipher of a key, and what it raises for a record that does not open."""
+    by_mode, ccm, invalid = _load_library()
+    return ccm(key, tag_length=suite.tag) if suite.mode is Mode.CCM else by_mode[suite.mode](key), invalid
 
 
 class Tls13Cipher(RecordCipher):
@@ -93,9 +101,8 @@ class Tls13Cipher(RecordCipher):
     inner_type = True
 
     def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
-        from cryptography.exceptions import InvalidTag
-
-        self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), int.from_bytes(keys.nonce), InvalidTag
+        self._aead, self._invalid = _make_aead(suite, keys.key)
+        self._nonce = int.from_bytes(keys.nonce)
 
     def make_opener(self) -> Opener:
         """Returns what decrypts many records, each with the header of application data."""
@@ -126,9 +133,8 @@ class Tls12Cipher(RecordCipher):
     __slots__ = ("_aead", "_explicit", "_invalid", "_nonce", "_number", "_overhead")
 
     def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
-        from cryptography.exceptions import InvalidTag
-
-        self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), keys.nonce, InvalidTag
+        self._aead, self._invalid = _make_aead(suite, keys.key)
+        self._nonce = keys.nonce
         self._explicit, self._overhead, self._number = suite.explicit_nonce, suite.overhead, int.from_bytes(keys.nonce)
 
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:

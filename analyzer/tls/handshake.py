@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from struct import unpack_from
 from typing import NamedTuple
 
 HELLO_REQUEST, CLIENT_HELLO, SERVER_HELLO, NEW_TICKET, END_OF_EARLY_DATA = 0, 1, 2, 4, 5
@@ -52,19 +53,26 @@ class Reader:
 
     def vector(self, width: int) -> bytes:
         """Returns the bytes behind a length of `width` bytes."""
-        return self.take(self.number(width))
+        begin = self._at + width
+        end = begin + int.from_bytes(self._data[self._at : begin])
+        found = self._data[begin:end]
+        self._at = min(end, len(self._data))
+        return found
 
 
 def _numbers(data: bytes) -> tuple[int, ...]:
-    return tuple(int.from_bytes(data[at : at + 2]) for at in range(0, len(data) - 1, 2))
+    count = len(data) >> 1
+    return unpack_from(f">{count}H", data)
 
 
 def _extensions(reader: Reader) -> dict[int, bytes]:
     """Returns the extensions of a message in their order."""
-    inner, found = Reader(reader.vector(2)), {}
-    while inner.left >= 4:
-        kind = inner.number(2)
-        found[kind] = inner.vector(2)
+    data, at = reader.vector(2), 0
+    found = {}
+    while len(data) - at >= 4:
+        end = at + 4 + (data[at + 2] << 8 | data[at + 3])
+        found[data[at] << 8 | data[at + 1]] = data[at + 4 : end]
+        at = end
     return found
 
 

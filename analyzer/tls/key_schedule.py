@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import cache, lru_cache
 
 from analyzer.tls.suites import Suite
 
@@ -31,13 +32,14 @@ class KeyMaterial:
 
 def extract(salt: bytes, secret: bytes, hash_name: str) -> bytes:
     """Returns HKDF-Extract (RFC 5869)."""
-    return hmac.digest(salt or bytes(hashlib.new(hash_name).digest_size), secret, hash_name)
+    return hmac.digest(salt or bytes(measure_digest(hash_name)), secret, hash_name)
 
 
 def expand_label(secret: bytes, label: str, context: bytes, length: int, hash_name: str) -> bytes:
     """Returns HKDF-Expand-Label (RFC 8446, section 7.1), `length` bytes."""
-    full = b"tls13 " + label.encode()
-    info = length.to_bytes(2) + bytes((len(full),)) + full + bytes((len(context),)) + context
+    info = _build_info(label, context, length)
+    if length <= measure_digest(hash_name):
+        return hmac.digest(secret, info + b"\x01", hash_name)[:length]
     found = block = b""
     counter = 0
     while len(found) < length:
@@ -45,6 +47,19 @@ def expand_label(secret: bytes, label: str, context: bytes, length: int, hash_na
         block = hmac.digest(secret, block + info + bytes((counter,)), hash_name)
         found += block
     return found[:length]
+
+
+@lru_cache(maxsize=64)
+def _build_info(label: str, context: bytes, length: int) -> bytes:
+    """Returns the HkdfLabel of RFC 8446, section 7.1."""
+    full = b"tls13 " + label.encode()
+    return length.to_bytes(2) + bytes((len(full),)) + full + bytes((len(context),)) + context
+
+
+@cache
+def measure_digest(hash_name: str) -> int:
+    """Returns the number of bytes of a digest."""
+    return hashlib.new(hash_name).digest_size
 
 
 def derive_traffic_keys(secret: bytes, suite: Suite) -> KeyMaterial:

@@ -20,6 +20,7 @@ from analyzer.tls.key_schedule import (
     derive_key_block,
     derive_master,
     derive_traffic_keys,
+    measure_digest,
     update_secret,
 )
 from analyzer.tls.suites import Suite
@@ -98,7 +99,7 @@ class Parameters(NamedTuple):
                 return None
             return derive_key_block(master, self.client.random, self.server.random, self.suite)[not from_client]
         secret = secrets.find(_LABELS[epoch, from_client], self.client.random)
-        if secret is None or len(secret) != hashlib.new(self.suite.hash).digest_size or generation > MOST_GENERATIONS:
+        if secret is None or len(secret) != measure_digest(self.suite.hash) or generation > MOST_GENERATIONS:
             return None
         for _ in range(generation):
             secret = update_secret(secret, self.suite)

@@ -112,10 +112,10 @@ class RecordReader:
             return None
         if self.buffered < size:
             return None
-        begin = self.at + HEADER
+        begin, losses = self.at + HEADER, self.losses  # before some of them go with the record
         body = bytes(self.buffer[begin : self.at + size])
         spans = self._take(size)
-        return Record(kind, version, body, spans, any(span.lost for span in spans))
+        return Record(kind, version, body, spans, bool(losses) and any(span.lost for span in spans))
 
     def hunt(self, opens: Callable[[Record, int], bool]) -> bool:
         """Looks for a record that opens; returns whether the next call of next_record() returns it.
@@ -214,6 +214,12 @@ class RecordReader:
         """Removes the next `size` bytes; returns their spans."""
         self.at += size
         first = self.spans[0]
+        if first.length == size and not first.lost:
+            self.spans.popleft()
+            return (first,)
+        if first.length > size and not first.lost:
+            self.spans[0] = Span(first.length - size, first.packet, first.time)
+            return (Span(size, first.packet, first.time),)
         if first.length > size:
             self.spans[0] = first._replace(length=first.length - size, lost=max(first.lost - size, 0))
             return (first._replace(length=size, lost=min(first.lost, size)),)

@@ -14,8 +14,7 @@ from typing import Any
 from dissectors.guide import Page
 from dissectors.pulsar.commands import CLIENT, MESSAGE, SEND, Command, commands, markers
 from dissectors.pulsar.tables import table
-from dissectors.wire.guide.shelf import Pages, Shelf
-from dissectors.wire.guide.text import INDENT, columns, enum_text
+from dissectors.wire.guide import INDENT, Pages, Shelf, columns, enum_text
 
 Row = Mapping[str, Any]
 

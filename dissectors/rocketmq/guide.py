@@ -15,8 +15,7 @@ from dissectors.guide import Page
 from dissectors.rocketmq.codes import RequestCode, find_response_name, map_binary_codes, operations
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.tables import table
-from dissectors.wire.guide.shelf import Pages, Shelf, list_page
-from dissectors.wire.guide.text import INDENT, columns
+from dissectors.wire.guide import INDENT, Pages, Shelf, columns, list_page
 
 NOTHING = f"{INDENT}nothing"
 _PULLS = frozenset({"PullMessageRequestHeader"})

@@ -3,15 +3,19 @@
 Theory. Protocols put messages into the bytes fields of others: a transaction into a proposal, a marker into a payload.
 Both readings are wanted, the bytes and their content, so the value is an Embedded. Where the content holds a secret the
 bytes hold it too, and are one themselves.
+
+Theory. A message may be larger than what anybody wants to hold of it. Its reader then makes values of the first items
+of a list, passes over the others and counts them. Such a list looks like a shorter one; who must tell the truth about
+it asks length_of().
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sized
 from typing import Any
 
 from dissectors.field import FieldSpec
 from dissectors.slotted import make_slotted
-from dissectors.wire.cut import CutList
 from dissectors.wire.secret import Secret
 
 
@@ -45,3 +49,18 @@ def holds_secret(value: Any) -> bool:
     if isinstance(value, list):
         return (isinstance(value, CutList) and value.hides) or any(map(holds_secret, value))
     return isinstance(value, Secret) or (isinstance(value, EmbeddedValue) and isinstance(value.data, Secret))
+
+
+class CutList(list[Any]):
+    """The first items of a list of `length` items. hides: whether one of those that were not made may be a secret."""
+
+    __slots__ = ("hides", "length")
+
+    def __init__(self, items: Iterable[Any] = (), length: int = 0, *, hides: bool = False) -> None:
+        super().__init__(items)
+        self.length, self.hides = length, hides
+
+
+def length_of(items: Sized) -> int:
+    """Returns the number of items of a list, also of those that were not decoded."""
+    return items.length if isinstance(items, CutList) else len(items)

@@ -20,9 +20,7 @@ from dissectors.wire.emit import values_decoder
 from dissectors.wire.field_aliases import Row, load_field_aliases
 from dissectors.wire.fields import read_members
 from dissectors.wire.first_error import first_nonzero
-from dissectors.wire.guide.entry import LayoutEntry, entry_data
-from dissectors.wire.guide.shelf import Shelf
-from dissectors.wire.guide.text import enum_text, overview
+from dissectors.wire.guide import LayoutEntry, Shelf, entry_data, enum_text, overview
 from dissectors.wire.members import of_schema
 from dissectors.wire.message import Recipe, fold_tree, read_unframed, values_by
 from dissectors.wire.plan import Plan, bits_type, resolve

@@ -14,8 +14,7 @@ from typing import Any
 
 from dissectors.field import Field, FieldSpec, Label
 from dissectors.slotted import make_slotted
-from dissectors.wire.cut import CutList
-from dissectors.wire.embedded import Holder, embed
+from dissectors.wire.embedded import CutList, Holder, embed
 from dissectors.wire.primitive import LENGTHS
 
 
@@ -58,7 +57,7 @@ class RepeatedSpec(Many):
 
 
 class More(LayoutSpec):
-    """A leaf over the last items of a list, which have no nodes; its value is their number (dissectors.wire.cut).
+    """A leaf over the last items of a list, which have no nodes; its value is their number (dissectors.wire.embedded).
 
     Behind it there may be one that ends the list.
     """

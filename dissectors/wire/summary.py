@@ -34,8 +34,8 @@ from dissectors.slotted import field, make_slotted
 from dissectors.symbolic_values import NestedValue, make_text, plain
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import Condition, condition, number_of, walk
-from dissectors.wire.cut import length_of as all_of
 from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.embedded import length_of as all_of
 from dissectors.wire.secret import Secret
 
 SHOWN = 3

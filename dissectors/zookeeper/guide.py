@@ -12,9 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.wire.guide.entry import LayoutEntry, entry_data
-from dissectors.wire.guide.shelf import Pages, Shelf, list_page
-from dissectors.wire.guide.text import columns, enum_text, overview
+from dissectors.wire.guide import LayoutEntry, Pages, Shelf, columns, entry_data, enum_text, list_page, overview
 from dissectors.wire.plan import Leaf, resolve
 from dissectors.wire.primitive import FixedWidth
 from dissectors.zookeeper import sasl

@@ -53,7 +53,7 @@ def show(kind: type[Check], steps: Iterable[Step]) -> list[Finding]:
         ends[step.stream] = step.ends
         assert (step.protocol, step.context.code, step.context.role) in check.on
         waits = waiting.setdefault(step.stream, [])
-        partner = (waits.pop(0) if waits else None) if step.context.role is Role.RESPONSE else -1
+        partner = (waits.pop(0) if waits else step.partner) if step.context.role is Role.RESPONSE else -1
         check.receive(step._replace(row=row, partner=partner))
         if row in check.requests:
             waits.append(row)

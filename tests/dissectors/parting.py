@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dissectors.field import Field, FieldSpec, Source, Tree
-from dissectors.wire.part_nodes import add_parts, part_values
-from dissectors.wire.parts import ValuePart
+from dissectors.wire.parts import ValuePart, add_parts, part_values
 from dissectors.wire.specs import members
 
 

@@ -19,14 +19,12 @@ OFFSET = (
     "offset belongs to. Group CG_pull asked for offset 99,999 of lab_base[2]; the queue has 0 to 8; the client goes on "
     "at 8."
 )
-TOO_LARGE = (
-    "MESSAGE_TOO_LARGE: Produce: MESSAGE_TOO_LARGE. The batch is larger than the topic or the broker takes "
-    "(max.message.bytes, message.max.bytes). The batch for partition 1 has 1,200,074 bytes."
-)
 ACCESS = (
     "access-refused: Access control refuses the request: its access key is missing, not known or not allowed to do "
     "this, or its signature is wrong. The request names no access key; the server says: No accessKey is configured."
 )
+
+CONSUMER = "Consumer 0, subscription sub, topic persistent://public/default"
 
 CASES = {
     "incidents/en395_leader_kill": [
@@ -41,13 +39,42 @@ CASES = {
         "session-moved: Session 0x200003d69610000 has moved to 127.0.0.1:2181, and 127.0.0.1:60246 went on to use it",
     ],
     "incidents/m494_json_pull": [OFFSET],
+    "incidents/k44_member_killed": [
+        "member-expelled: Group g-killed-old lost second-killed-old (did not join again, silent for 3.5 s; it closed"
+    ],
+    "incidents/k44_member_killed_848": [
+        "member-expelled: Group g-killed-new lost second-killed-new (silent for 6.3 s; it closed its connection 5.3 s "
+    ],
+    "incidents/k44_member_slow": [
+        "member-expelled: Group g-slow lost second-slow (left and came back after 4.6 s: probably it did not poll"
+    ],
+    "incidents/k44_leader_moved": [],
+    "incidents/k44_transaction_timeout": [
+        "transaction-timeout: Transaction orders was not ended within its transaction.timeout.ms of 2 s"
+    ],
+    "incidents/k44_offset_reset": [
+        "offset-moved: Consumer beyond asked for offset 99,999 of short[0], which is not there; it goes on at 0, its "
+    ],
+    "incidents/p424_unacknowledged_limit": [
+        f"blocked-consumer: {CONSUMER}/unacknowledged had permits, and a message waited 4.8 s",
+        "closed-unanswered: The other side closed the connection, no answer is in the capture.",
+    ],
+    "incidents/p424_dead_letters": [
+        "dead-letter: A message went to the dead-letter topic persistent://public/default/dead-sub-DLQ: its consumer",
+    ],
+    "incidents/p424_transaction_conflict": [
+        "TransactionConflict: ACK: TransactionConflict. Another transaction has acknowledged the message already.",
+    ],
+    "incidents/p424_no_permits": [
+        f"starved-consumer: {CONSUMER}/permits asked for no more messages for 13 s, with 36 messages sent to its topic",
+    ],
     "golden/zookeeper/cl_java395_basic": [
         "access-refused: 127.0.0.1:2181 does not give session 0x100001ed4cd0000 to its client: the session was heard",
         "connection-lost: Session 0x100001ed4cd0001: the server, 127.0.0.1:2181, ended the connection",
     ],
     "golden/kafka/k4_java_produce": [
+        "message-refused: The batch for jp[1] has 1,200,074 bytes, and the topic takes at most 1,048,588 (max.message.",
         "INVALID_TOPIC_EXCEPTION: Metadata: INVALID_TOPIC_EXCEPTION. The name is not valid",
-        TOO_LARGE,
     ],
     "golden/kafka/k4_election": [
         "controller-changed: Controller 2 leads the quorum in place of controller 1, which resigned, epoch 2",

@@ -8,7 +8,9 @@ from functools import cache
 from dissectors.check import Check
 from dissectors.kafka.checks.cluster import ControllerChanges, LeaderChanges, MissingTopics
 from dissectors.kafka.checks.data import ClockCheck, FetchSessionCheck, SequenceCheck
+from dissectors.kafka.checks.limits import OffsetResets, SizeLimits
 from dissectors.kafka.checks.logins import UnansweredLogins
+from dissectors.kafka.checks.transactions import TransactionTimeouts
 from dissectors.kafka.tables import table
 from dissectors.triage import Triage, read_triage
 
@@ -17,7 +19,7 @@ def checks() -> Sequence[type[Check]]:
     """Lists the protocol's checks in the order in which they run."""
     return (
         *(SequenceCheck, FetchSessionCheck, ClockCheck, LeaderChanges, ControllerChanges, MissingTopics),
-        UnansweredLogins,
+        *(UnansweredLogins, SizeLimits, OffsetResets, TransactionTimeouts),
     )
 
 

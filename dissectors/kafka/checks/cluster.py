@@ -15,15 +15,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.check import Check
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable
-from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, name_topic, read_error, subscribe_to
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable, merge_by
+from dissectors.finding import Finding, Severity
+from dissectors.kafka.reports.fields import (
+    ANSWERS,
+    REQUESTS,
+    list_fetched,
+    list_produced,
+    name_topic,
+    read_error,
+    subscribe_to,
+)
 from dissectors.slotted import make_slotted
-from dissectors.values import number, structs, text
+from dissectors.values import number, struct, structs, text
 from dissectors.wire.times import lasting
 
 _NOBODY = -1
 _SHOWN = 3
 """Partitions that a sentence names; the others are counted."""
+
+_MOVED = "Do nothing: an administrator or the balancer moved the leadership, or the broker stopped in good order."
+
+_MOST_CLUSTERS = 16
+"""Clusters of which answers are understood that do not name theirs."""
 
 _TOPIC = ("topics", "name"), ("topics", "topicId")
 _QUORUM = [("topics", "partitions", name) for name in ("leaderId", "leaderEpoch")]
@@ -42,14 +56,16 @@ class _Leader:
 
 
 class LeaderChanges(Check):
-    """Finds partitions whose leader changes, by the Metadata that clients get."""
+    """Finds partitions whose leader changes, by the Metadata that clients get, and by errors that tell the new one."""
 
     def _begin(self) -> None:
         self.leaders: BoundedTable[_Partition, _Leader] = BoundedTable()
+        self.clusters: BoundedTable[str, str] = BoundedTable(_MOST_CLUSTERS)
 
     def receive_metadata(self, event: MessageEvent) -> None:
         """Compares the leaders in an answer with those known before."""
         cluster = text(event.values, "clusterId") or event.server
+        self.clusters[cluster] = cluster
         brokers = {number(each, "nodeId", _NOBODY) for each in structs(event.values.get("brokers"))}
         moved: dict[tuple[int, int], list[str]] = {}
         longest = 0
@@ -81,6 +97,21 @@ class LeaderChanges(Check):
         known.broker, known.epoch = leader, epoch
         return None if leader == old else (old, leader, event.time - since if since is not None else 0)
 
+    def receive_refusal(self, event: MessageEvent) -> None:
+        """Handles errors in answers that tell the new leader of a partition (KIP-951)."""
+        moved: dict[tuple[int, int], list[str]] = {}
+        for name, index, each in (*list_fetched(event), *list_produced(event)):
+            leader = struct(each, "currentLeader")
+            if read_error(each) is None or number(leader, "leaderId", _NOBODY) == _NOBODY:
+                continue
+            for cluster in self.clusters.values():
+                if (cluster, name, index) in self.leaders:
+                    change = self.lead(event, (cluster, name, index), leader)
+                    if change is not None:
+                        moved.setdefault(change[:2], []).append(f"{name}[{index}]")
+        for (old, new), partitions in moved.items():
+            self.report(old, new, partitions, 0, has_left=False)
+
     def report(self, old: int, new: int, partitions: list[str], longest: int, *, has_left: bool) -> None:
         """Reports the partitions that moved from one broker to another."""
         shown = ", ".join(partitions[:_SHOWN])
@@ -88,13 +119,24 @@ class LeaderChanges(Check):
         lost = ", which is not among the brokers any more" if has_left else ""
         without = f"; clients saw no leader for {lasting(longest)}" if longest else ""
         sentence = f"broker {new} leads {shown}{more} in place of broker {old}{lost}{without}"
-        tell = self.warn if has_left or longest else self.note
-        tell("leader-changed", sentence, f"broker {old}")
+        severity, advice = (Severity.WARNING, "") if has_left or longest else (Severity.NOTE, _MOVED)
+        self.emit(Finding(severity, "leader-changed", sentence, subject=f"broker {old}", advice=advice))
 
     on = subscribe_to(
         *("Metadata", ANSWERS, receive_metadata, "clusterId", ("brokers", "nodeId"), *_TOPIC),
         *(("topics", "partitions", name) for name in ("partitionIndex", "leaderId", "leaderEpoch")),
-    )
+    ) | {
+        **subscribe_to(
+            *("Fetch", ANSWERS, receive_refusal, ("responses", "topic"), ("responses", "topicId")),
+            *(("responses", "partitions", name) for name in ("partitionIndex", "errorCode", "currentLeader")),
+            merge=merge_by(None, quiet={("responses", "partitions", "errorCode"): 0}),
+        ),
+        **subscribe_to(
+            *("Produce", ANSWERS, receive_refusal, ("responses", "name"), ("responses", "topicId")),
+            *(("responses", "partitionResponses", name) for name in ("index", "errorCode", "currentLeader")),
+            merge=merge_by(None, quiet={("responses", "partitionResponses", "errorCode"): 0}),
+        ),
+    }
 
 
 class ControllerChanges(Check):

@@ -8,8 +8,7 @@ from typing import Any
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import make_slotted
-from dissectors.wire.guide.entry import LayoutEntry, entry_data
-from dissectors.wire.guide.text import INDENT, columns, enum_text, notes, overview
+from dissectors.wire.guide import INDENT, LayoutEntry, columns, entry_data, enum_text, notes, overview
 from dissectors.wire.schema import NONE, Versions
 
 Row = Mapping[str, Any]

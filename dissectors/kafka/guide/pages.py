@@ -19,7 +19,7 @@ from dissectors.kafka.guide.entries import (
 )
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.tables import table
-from dissectors.wire.guide.text import columns, suggest_names
+from dissectors.wire.guide import columns, suggest_names
 from dissectors.wire.schema import NONE, Versions
 
 _DIRECTIONS = ("request", "response")

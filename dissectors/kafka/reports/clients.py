@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by, subscribe
-from dissectors.kafka.releases import VersionRange, find_versions, list_releases
-from dissectors.kafka.reports.client_software import ClientSoftware
+from dissectors.kafka.reports.client_software import ClientSoftware, VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
 from dissectors.kafka.sasl.tokens import read_user
 from dissectors.message import Role
@@ -68,27 +67,31 @@ class ClientRow(OpenRow):
 
 @make_slotted(frozen=False, eq=False)
 class UpgradeRow(ClientRow):
-    """A client and whether an upgrade breaks it. taken: the versions of each API that the release supports."""
+    """A client and whether an upgrade breaks it. taken: the versions of each API that the release supports.
+
+    reasons: a text for each API that causes the verdict, which is read first.
+    """
 
     verdict: str = column(
         "text",
         "breaks (it uses a version that the release removed, and would not choose another), unsure (today's brokers "
         "offer it nothing newer), fine",
-        of=lambda row: row.judge()[0],
+        of=lambda row: row.judge(),
     )
     why: list[str] = column(
         "texts",
         "versions that it uses and the release removed, and the versions that the release supports",
-        of=lambda row: row.judge()[1],
+        of="reasons",
     )
     client: str | None = column("text", "its client id")
     host: str | None = column("text", "the address that it speaks from")
     software: str | None = column("text", "its client library and version, where it tells")
     apis: list[str] = column("texts", "APIs with the versions that it uses", of=lambda row: list(row.format_apis()))
     taken: Mapping[str, VersionRange | None] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
 
-    def judge(self) -> tuple[str, list[str]]:
-        """Returns the verdict, and a text for each API that causes it."""
+    def judge(self) -> str:
+        """Returns the verdict, and notes a text for each API that causes it."""
         verdicts, why = {FINE}, []
         for api, used in sorted(self.used.items()):
             taken = self.taken.get(api)
@@ -99,7 +102,8 @@ class UpgradeRow(ClientRow):
             verdicts.add(BREAKS if is_choice or self.negotiates == "no" else UNSURE)
             today = f", though {offered} is offered" if is_choice else ""
             why.append(f"{api} {used}{today}; {taken} are taken")
-        return next(each for each in (BREAKS, UNSURE, FINE) if each in verdicts), why
+        self.reasons = why
+        return next(each for each in (BREAKS, UNSURE, FINE) if each in verdicts)
 
 
 class ClientReport(Report[ClientRow]):

@@ -35,7 +35,11 @@ from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
 OPEN, COMMITTED, ABORTED, FENCED, FAILED = "open", "committed", "aborted", "fenced", "failed"
+TIMED_OUT = "timed out"
 FENCING = frozenset({"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"})
+TIMEOUT_ERRORS = FENCING - {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"} | {"INVALID_TXN_STATE"}
+"""What a producer hears whose transaction the coordinator has aborted, or whose transactional id another has."""
+
 CONCURRENT = "CONCURRENT_TRANSACTIONS"
 
 MOST_PARTITIONS = 10_000
@@ -60,8 +64,8 @@ class TransactionRow(OpenRow):
     host: str | None = column("text", "the address that it speaks from")
     state: str = column(
         "text",
-        "committed, aborted, fenced (another producer took its id, or the coordinator aborted it), failed (EndTxn was "
-        "refused), open (not ended when the capture does)",
+        "committed, aborted, fenced (another producer took its id), timed out (the coordinator aborted it because it "
+        "took longer than its timeout), failed (EndTxn was refused), open (not ended when the capture does)",
         OPEN,
     )
     began: int | None = column("time", "when it began", of="first")
@@ -99,6 +103,13 @@ class TransactionRow(OpenRow):
         """Marks the transaction as over."""
         self.state, self.ended = state, event.time
         self.note(state, event)
+
+
+def _name_refusal(row: TransactionRow, errors: Iterable[str], event: MessageEvent) -> str | None:
+    """How a transaction ended whose producer was refused; None if it did not."""
+    if row.timeout_ns and event.time - row.first > row.timeout_ns and not TIMEOUT_ERRORS.isdisjoint(errors):
+        return TIMED_OUT
+    return None if FENCING.isdisjoint(errors) else FENCED
 
 
 class TransactionReport(Report[TransactionRow]):
@@ -210,8 +221,9 @@ class TransactionReport(Report[TransactionRow]):
             if error != CONCURRENT:
                 row.failures[error] += 1
                 row.note("refused", event)
-        if FENCING & errors.keys() and row.ended is None:
-            row.end(FENCED, event)
+        state = _name_refusal(row, errors, event)
+        if state is not None and row.ended is None:
+            row.end(state, event)
 
     def receive_answers(self, merged: MergedMessages) -> None:
         """Handles many answers at once without an error."""
@@ -244,7 +256,8 @@ class TransactionReport(Report[TransactionRow]):
             row.retries += 1
         elif error is not None:
             row.failures[error] += 1
-            row.end(FENCED if error in FENCING else FAILED, event)
+            if row.ended is None:
+                row.end(_name_refusal(row, [error], event) or FAILED, event)
         elif row.ended is None:
             row.end_ns = measure_elapsed(row.ending, event.time)
             row.end(COMMITTED if committed else ABORTED, event)

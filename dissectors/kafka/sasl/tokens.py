@@ -15,8 +15,7 @@ from dissectors.kafka.sasl.bearer import BEARER, IAM, client_bearer, client_iam,
 from dissectors.kafka.sasl.exchange import CLIENT, SASL_AGAIN, SASL_MECHANISM, SASL_ROUND, SASL_SENDER
 from dissectors.kafka.sasl.scram import SCRAM, STEPS
 from dissectors.slotted import replace
-from dissectors.wire.part_nodes import take_apart
-from dissectors.wire.parts import ValuePart, hide_part, show_part, text_of
+from dissectors.wire.parts import ValuePart, hide_part, show_part, take_apart, text_of
 from dissectors.wire.sasl.gssapi import GSSAPI, gssapi_token
 from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret

@@ -8,6 +8,7 @@ from functools import cache
 from dissectors.check import Check
 from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.held_messages import BlockedConsumers, DeadLetters, TransactionTimeouts
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 from dissectors.pulsar.checks.topic_moves import TopicMoves
@@ -19,7 +20,7 @@ def checks() -> Sequence[type[Check]]:
     """Lists the protocol's checks in the order in which they run."""
     return (
         *(PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops),
-        TopicMoves,
+        *(TopicMoves, BlockedConsumers, DeadLetters, TransactionTimeouts),
     )
 
 

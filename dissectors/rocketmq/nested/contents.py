@@ -28,8 +28,7 @@ from dissectors.rocketmq.nested.properties import is_trace, read_properties, rea
 from dissectors.wire.budget import Budget
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
-from dissectors.wire.part_nodes import add_parts
-from dissectors.wire.parts import ValuePart, label_part, show_part
+from dissectors.wire.parts import ValuePart, add_parts, label_part, show_part
 from dissectors.wire.primitive import INT64
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, PartedSpec

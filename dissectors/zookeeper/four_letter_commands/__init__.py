@@ -15,7 +15,7 @@ from dissectors.api import HEADLESS, Body, Framer, MessageHeader, Role, State, W
 from dissectors.field import FieldSpec, Tree
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import fold_tree, read_unframed
-from dissectors.wire.part_nodes import add_parts
+from dissectors.wire.parts import add_parts
 from dissectors.wire.plan import leaves
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Wrapping

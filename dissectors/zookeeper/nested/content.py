@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.wire.embedded import Holder, embed
-from dissectors.wire.part_nodes import part_values, take_apart
-from dissectors.wire.parts import ValuePart
+from dissectors.wire.parts import ValuePart, part_values, take_apart
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LENGTH, OpenedSpec, PartedSpec
 from dissectors.zookeeper.nested.credentials import CREDENTIALS, credential_parts, identity_parts

@@ -25,7 +25,7 @@ from dissectors.errors import DecodeError, MalformedField, TruncatedField
 from dissectors.field import Tree
 from dissectors.slotted import make_slotted
 from dissectors.wire.budget import USUAL, Budget, get_allowance
-from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import CutList
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import fold_tree

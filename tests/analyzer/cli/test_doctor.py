@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from analyzer.cli.doctor import command, format_total
-from analyzer.cli.first_findings import FirstFindings
+from analyzer.cli.doctor import FirstFindings, command, format_total
 from analyzer.insight.diagnosis import LocatedFinding
 from analyzer.insight.problems import Problem
 from analyzer.render.problems import KEYS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.program import COMMANDS
-from analyzer.cli.tshark_options import HINTS
+from analyzer.cli.usage import HINTS
 from dissectors.registry import BUILT_IN
 from tests.analyzer.cli.conftest import Call
 from tests.analyzer.cli.test_report import NAMES as REPORTS

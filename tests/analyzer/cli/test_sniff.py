@@ -385,34 +385,6 @@ def is_over(pid: int) -> bool:
 
 
 @LIBPCAP
-def test_the_interface_goes_down(network: Network, folder: Path, messages: int) -> None:
-    with sniffing(network, folder, "-i", "v0", *TCP, "-w", "kept.pcapng", *NDJSON) as running:
-        try:
-            sent(network, running, messages)
-            network.do("ip", "link", "set", "v0", "down")
-            assert running.wait() == 2
-        finally:
-            network.do("ip", "link", "set", "v0", "up")
-    assert len(parsed(running.rows)) == messages
-    assert "v0" in running.said.splitlines()[-1]
-
-
-@LIBPCAP
-def test_the_disk_is_full(network: Network, folder: Path) -> None:
-    (folder / "small").mkdir()
-    network.do("mount", "-t", "tmpfs", "-o", "size=128k,mode=777", "none", str(folder / "small"))
-    small = network.seen(folder / "small")
-    options = ("-i", "v0", *TCP, "-w", "small/kept.pcapng", *NDJSON)
-    with sniffing(network, folder, *options, where=small) as running:
-        network.send(FRAMES)
-        assert running.wait() == 2
-    assert without_what_comes_later(running.rows) == without_what_comes_later(listed(small, *NDJSON))
-    assert len(parsed(running.rows)) > 1
-    assert "No space left on device" in running.said.splitlines()[-1]
-    network.do("umount", str(folder / "small"))
-
-
-@LIBPCAP
 def test_a_terminal_shows_the_state(network: Network, folder: Path, messages: int) -> None:
     """By a line that makes room for rows."""
     ours, theirs = pty.openpty()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import CutList
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.secret import Secret

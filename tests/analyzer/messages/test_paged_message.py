@@ -19,7 +19,7 @@ from analyzer.session import Session
 from benchmarks.captures import write
 from benchmarks.snapshots import LOOPBACK, one_snapshot
 from dissectors.api import Body, Context, Dissector, Window
-from dissectors.wire.cut import length_of
+from dissectors.wire.embedded import length_of
 from tests.analyzer.reading import info_of
 from tests.golden.truth import GOLDEN
 

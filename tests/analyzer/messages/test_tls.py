@@ -100,6 +100,18 @@ def test_plaintext_is_that_of_tshark(name: str, block: int) -> None:
             assert len(rows) == expected["frames"]
 
 
+@pytest.mark.parametrize("name", ["k_t13_g256", "k_t13_keyupdate_g128"])
+def test_plaintext_is_kept_once(name: str) -> None:
+    """Also where a key update or a session ticket ends a run of one side, and the other side's goes on."""
+    folder, sizes = capture(name), []
+    for use_fast_path in (True, False):
+        secrets = KeyRing([str(folder / f"{name}.keylog")])
+        with Session([folder / f"{name}.pcap.zst"], secrets=secrets, use_fast_path=use_fast_path).load() as session:
+            sizes.append(session.source.store.appended)
+    fast, slow = sizes
+    assert slow < fast < slow * 1.02  # behind each record's plaintext is its content type
+
+
 ORDERLY: dict[str, Callable[[Talk, Random], Sequence[Segment]]] = {
     "whole": lambda talk, random: segments(talk),
     "cut": lambda talk, random: segments(talk, in_parts(random, 900)),

@@ -8,7 +8,7 @@ import pytest
 
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_values import MadeText, Term
-from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import CutList
 from dissectors.wire.info_line import line, line_by_field
 from dissectors.wire.summary import Summaries
 

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.decode.jsonable import JsonWriter
 from dissectors.api import Context, Role
-from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import CutList
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election import ZooKeeperElection
 from dissectors.zookeeper.labels import load_numbers

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.api import Body, Context, Role
-from dissectors.wire.cut import CutList, length_of
-from dissectors.wire.embedded import holds_secret
+from dissectors.wire.embedded import CutList, holds_secret, length_of
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.quorum import ZooKeeperQuorum

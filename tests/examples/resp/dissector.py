@@ -9,7 +9,7 @@ from dissectors.catalog import ListedCatalog, Member
 from dissectors.field import Tree
 from dissectors.pairing import PairInOrder, Waiting
 from dissectors.wire.amounts import value_text
-from dissectors.wire.guide.shelf import Shelf, list_page
+from dissectors.wire.guide import Shelf, list_page
 from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
 from dissectors.wire.lines import LineFramer
 from dissectors.wire.message import fold_tree, read_unframed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.kafka.releases import VersionRange, find_versions, list_releases
+from dissectors.kafka.reports.client_software import VersionRange, find_versions, list_releases
 from dissectors.kafka.reports.clients import ClientReport, UpgradeReport
 from dissectors.message import Role
 from dissectors.report import ReportType, UnknownChoice

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.wire.part_nodes import part_values
+from dissectors.wire.parts import part_values
 from dissectors.wire.sasl.digest_md5 import LARGEST, digest_token
 from dissectors.wire.secret import Secret
 from tests.dissectors.parting import assert_parts_tile

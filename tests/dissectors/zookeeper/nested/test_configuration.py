@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.wire.part_nodes import part_values
+from dissectors.wire.parts import part_values
 from dissectors.zookeeper.nested.configuration import LARGEST, configuration_parts
 from tests.dissectors.parting import assert_parts_tile
 

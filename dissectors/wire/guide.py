@@ -1,13 +1,14 @@
-"""Entries as lines for people: columns that stand below each other, notes last."""
+"""What pages of all guides share: fields as entries, their lines and JSON, pages by name, names that are meant."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from dissectors.wire.guide.entry import LayoutEntry
+from dissectors.guide import Guide, Page
+from dissectors.slotted import make_slotted
 
 INDENT = "  "
 _FEW = 6
@@ -89,3 +90,90 @@ def suggest_names(name: str, names: Sequence[str]) -> str:
     if len(name) > _MEANT:
         close += [each for known, each in lower.items() if name in known and each not in close]
     return f". Did you mean {' or '.join(close[:_MEANT])}?" if close else ""
+
+
+@make_slotted
+class LayoutEntry:
+    """One field. `versions` and `nullable` are ranges as text, within those of the layout; None in a single version.
+
+    type: in a single version what stands on the wire, else the name in the schema. array: the type of the array that
+    holds it, if one does.
+    """
+
+    name: str
+    type: str
+    versions: str | None = None
+    array: str | None = None
+    nullable: str | None = None
+    tag: int | None = None
+    enum: str | None = None
+    entity: str | None = None
+    default: str | None = None
+    key: bool = False
+    secret: bool = False
+    about: str | None = None
+    fields: tuple[LayoutEntry, ...] | None = None
+
+
+def entry_data(entry: LayoutEntry) -> dict[str, Any]:
+    """Returns an entry as JSON values, without empty members."""
+    found: dict[str, Any] = {"name": entry.name, "type": entry.type}
+    for name in ("versions", "array", "tag", "enum", "entity", "default", "about"):
+        value = getattr(entry, name)
+        if value is not None:
+            found[name] = value
+    if entry.nullable is not None:
+        found["nullable"] = entry.nullable or True
+    for name in ("key", "secret"):
+        if getattr(entry, name):
+            found[name] = True
+    if entry.fields is not None:
+        found["fields"] = [entry_data(each) for each in entry.fields]
+    return found
+
+
+Pages = Mapping[str, Callable[[], Page]]
+
+
+class Shelf(Guide):
+    """Pages of a protocol called `title`, made when they are asked for.
+
+    numbers: names by what stands on the wire. normalize: what is the same of a name however it is written.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        pages: Callable[[], Pages],
+        numbers: Callable[[], Mapping[int, str]],
+        normalize: Callable[[str], str] = str.lower,
+    ) -> None:
+        self._title, self._pages, self._numbers, self._normalize = title, pages, numbers, normalize
+
+    def names(self) -> Sequence[str]:
+        """Returns the names of all pages."""
+        return tuple(self._pages())
+
+    def versions(self, name: str) -> Sequence[int]:
+        """Returns nothing: messages of such protocols have no versions."""
+        return ()
+
+    def page(self, name: str, version: int | None) -> Page:
+        """Returns the page of a name or a number."""
+        numbers = {f"{number}": each for number, each in self._numbers().items()}
+        wanted = numbers.get(name, name)
+        alike = [each for each in self._pages() if self._normalize(each) == self._normalize(wanted)]
+        if not alike:
+            raise KeyError(
+                f"{self._title} has no page called {name!r}{suggest_names(self._normalize(wanted), self.names())}"
+            )
+        found = wanted if wanted in alike else alike[0]
+        if version is not None:
+            raise KeyError(f"{found} has no versions")
+        return self._pages()[found]()
+
+
+def list_page(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> Page:
+    """Makes a page from a table; as JSON a list of objects under a key, without empty members."""
+    data = [{name: cell for name, cell in zip(head, row, strict=True) if cell} for row in rows]
+    return Page(columns([head, *rows], ""), {key: data})

@@ -1,1 +1,0 @@
-"""What pages of all guides share: fields as entries, their lines and their JSON, names that are meant."""
