@@ -56,6 +56,15 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("tab", "next_pane", "Tab", "the next pane", "pane"),
         ("shift+tab", "previous_pane", "Shift+Tab", "the previous pane"),
         ("p", "navigation.go_to_partner", "p", "the other half of the exchange: request or response", "partner"),
+        (
+            "o",
+            "sorting.choose_column",
+            "o",
+            "sort by a column, as a flat list; the same column again: reversed",
+            "sort",
+        ),
+        ("O", "sorting.reverse_order", "O", "reverse the order of the list"),
+        ("", "sorting.clear_order", "", "the order of time again"),
         ("v", "view", "v", "streams with their messages, or one flat timeline", "view"),
         ("L", "appearance.cycle_layout", "L", "the next layout: by the width, side by side, stacked, mixed"),
         ("z", "appearance.toggle_zoom", "z", "zoom: this pane alone, and back"),
@@ -91,14 +100,9 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("ctrl+f", "find", "Ctrl+F", 'find a text; 0x00ff or "text": bytes; =FILTER', "find", True),
         ("n", "find_next", "n", "the next match; wraps around at the end"),
         ("N", "find_previous", "N", "the previous match; wraps around at the beginning"),
-        ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue"),
-        ("F", "pages.open_findings", "F", "findings: all problems, the most severe first"),
-        (
-            "S",
-            "pages.open_diagram",
-            "S",
-            "sequence diagram of the filter, the stream, a report",
-        ),
+        ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue", "follow"),
+        ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
+        ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -127,7 +131,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("", "navigation.clear_marks", "", "remove all marks"),
         ("", "appearance.clear_references", "", "remove all time references"),
         ("", "appearance.choose_palette", "", "theme: dark, light, high contrast, the terminal's colours"),
-        ("s", "pages.open_statistics", "s", "statistics of what is shown; Tab, 1 to 9: another view"),
+        ("s", "pages.open_statistics", "s", "statistics of what is shown; Tab, 1 to 9: another view", "statistics"),
         ("C", "pages.open_conversations", "C", "conversations: connections, endpoints, client hosts"),
         ("", "pages.open_reports", "", "reports: what happened to groups, producers, sessions, deliveries, ..."),
         ("y", "copying.choose_copy", "y", "copy: value, bytes, row, filter; also to a file", "copy", True),
@@ -139,11 +143,19 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("W,ctrl+s", "capturing.save_packets", "W, Ctrl+S", "save all packets captured so far, as pcapng", "", True),
         ("x,shift+f10", "menu.open_menu", "x, Shift+F10", "menu: filters for similar messages, ...", "menu"),
         ("ctrl+p", "menu.open_palette", "Ctrl+P", "all commands, with a search for words", "", True),
+        ("", "colouring.colour_filter", "", "colour the messages that match the filter"),
+        ("", "colouring.edit_rules", "", "colour rules of yours: order, change, remove"),
+        ("", "colouring.import_rules", "", "import colour rules of Wireshark (colorfilters)"),
         ("", "decoding.choose_protocol", "", "decode this stream, or its port, as another protocol"),
         ("", "decoding.reread", "", "read the capture again, with what key logs of TLS have got since"),
         ("", "saving.save_selected_field", "", "save the bytes of this field to a file"),
         ("", "pages.show_bug", "", "report a dissector's bug in this message"),
-        ("escape", "give_up", "Esc", "cancel a search or a running filter; the previous filter is back"),
+        (
+            "escape",
+            "give_up",
+            "Esc",
+            "cancel a search or a running filter; else show all messages again, and stay at this one",
+        ),
     ),
     "pane": (
         ("down,j", "down", "j, Down", "one line down"),
@@ -231,6 +243,54 @@ def list_bindings(place: KeyPlace) -> list[BindingType]:
     return [Binding(key.keys, key.action, key.help, show=False, priority=key.opens_line) for key in rows]
 
 
+FOOTER = ("/", "s", "F", "f", "x", "o", "?", "q", "p", "Tab", "v")
+"""The keys of the screen that the footer names first, by labels."""
+
+SYNONYMS: Mapping[str, str] = {
+    "pages.open_statistics": "latency p99 percentile rate throughput volume chart",
+    "pages.open_findings": "problems errors warnings expert info diagnosis",
+    "pages.open_conversation": "tcp stream dialogue transcript",
+    "pages.open_conversations": "connections endpoints hosts clients streams",
+    "pages.open_packets": "frames tcp",
+    "pages.open_properties": "summary about file",
+    "pages.open_reports": "rebalance groups lag consumer producers transactions sessions election timeline",
+    "navigation.go_to_partner": "request response answer reply",
+    "navigation.toggle_mark": "bookmark",
+    "navigation.go_to_number": "jump goto line",
+    "sorting.choose_column": "order slowest largest",
+    "columns.choose_columns": "fields headers",
+    "appearance.choose_palette": "colours colors dark light",
+    "appearance.cycle_time_format": "clock timestamp delta relative",
+    "appearance.toggle_zoom": "maximize full",
+    "copying.choose_copy": "clipboard yank",
+    "saving.choose_rows": "export write pcapng csv json",
+    "menu.open_menu": "context right click",
+    "menu.open_help": "keys shortcuts manual",
+    "decoding.reread": "reload refresh",
+    "decoding.choose_protocol": "decode as",
+    "find": "search grep",
+    "find_next": "search",
+    "filter": "search where query display",
+    "give_up": "clear filter cancel reset",
+    "enter": "open expand",
+    "unfold_all": "open expand",
+    "fold_all": "close collapse",
+    "quit": "exit close",
+}
+"""Other words by which people look for a command in the palette."""
+
+
+def find_synonyms(key: KeyBinding) -> str:
+    """Returns the other words for a command."""
+    return SYNONYMS.get(key.action.removeprefix("do('").removesuffix("')"), "")
+
+
 def list_footer_keys(place: KeyPlace) -> list[KeyBinding]:
-    """Returns the keys that the footer names while a pane has the focus: first its own, then those of the screen."""
-    return [key for each in (place, "screen") for key in KEYS if key.place == each and key.footer]
+    """Returns the keys that the footer names while a pane has the focus, the most useful ones of the place first."""
+    first = {label: rank for rank, label in enumerate(FOOTER)}
+    general = [key for key in KEYS if key.place == "screen" and key.footer]
+    general.sort(key=lambda key: first.get(key.label.split(",")[0], len(first)))
+    own = [key for key in KEYS if key.place == place and key.footer]
+    if place == "list":
+        return [*general[: len(first)], *own, *general[len(first) :]]
+    return [*own, *general]

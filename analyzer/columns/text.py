@@ -15,6 +15,8 @@ import unicodedata
 
 ELLIPSIS = "…"
 
+_LINE_CONTROLS = dict.fromkeys(map(ord, "\t\n\r"))
+
 MARKS_IN_A_ROW = 4
 """Combining marks that one letter keeps: enough for every living script, too few to paint over other lines."""
 
@@ -48,6 +50,25 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     if limit is not None and (cut or len(text) > limit):
         return text[: limit - 1] + ELLIPSIS if limit > 0 else ""
     return text
+
+
+def read_text(data: bytes, *, cut: bool = False) -> str | None:
+    """Returns bytes as the text that they are for people: UTF-8 without control characters but tabs and line breaks.
+
+    cut: more bytes follow, so the last character may be cut; it is left out. Returns None for other bytes.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        if not cut or error.reason != "unexpected end of data" or not error.start:
+            return None
+        text = data[: error.start].decode()
+    plain = text.translate(_LINE_CONTROLS)
+    return text if text and (plain.isprintable() or not any(map(_is_control, plain))) else None
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cn", "Co")
 
 
 def escape_line_breaks(text: str) -> str:

@@ -25,9 +25,10 @@ class ColorRule:
 STATE_COLORS: Sequence[ColorRule] = (
     ColorRule("gap", "state == partial", "magenta"),
     ColorRule("error", "error", "red"),
-    ColorRule("slow", "latency >= 1s", "yellow"),
+    ColorRule("slow", "slow", "yellow"),
     ColorRule("retransmitted", "retransmissions", "bright_magenta"),
     ColorRule("guessed", "state == guessed", "cyan"),
+    ColorRule("orphaned", "not partner and (role == request or role == response)", "cyan"),
     ColorRule("raw", "role == raw", "bright_black"),
 )
 """What is out of the ordinary with a message."""

@@ -8,7 +8,6 @@ topics are those that any message of the capture tells, so a table with topics n
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from analyzer.errors import CaptureError
 from analyzer.pipeline.arrow_columns import NOTES
 from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
 from analyzer.pipeline.finish import TOPIC_COLUMNS, replace_ids
+from analyzer.pipeline.local_run import BATCH_ROWS, SORT_KEYS, number_tasks
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.partition import build_rows
@@ -29,22 +29,15 @@ from analyzer.pipeline.state_file import STATE, BatchContext
 from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
 from analyzer.pipeline.topic_names import NAMES, NO_NAMES, TopicNames, index_names, select_first_names
 
-BATCH_BUNDLES = 1 << 13
-"""Bundles of pointers that are unpacked together."""
-
 WHOLE_TABLES = (SUMMARIES, NAMES, "files")
 """Tables whose rows need all connections of a capture."""
 
 
 class Share(NamedTuple):
-    """One of `of` shares of the connections of a capture."""
+    """One of `of` shares of the connections of a capture. Notes belong to the first one."""
 
     number: int
     of: int
-
-    def has(self, connection: bytes) -> bool:
-        """Whether a connection belongs to it. Notes, which have none, belong to all shares."""
-        return not connection or zlib.crc32(connection[4:]) % self.of == self.number
 
 
 WHOLE = Share(0, 1)
@@ -85,11 +78,8 @@ def finish_rows(rows: Iterable[pa.RecordBatch], table: str, names: TopicNames) -
 
 def sort_pointers(files: Sequence[CaptureFile], options: Options, share: Share = WHOLE) -> pa.Table:
     """Returns the pointers of files, those of a share of the connections, as Spark sorts them, and the notes."""
-    found = []
-    for batch in _scan(files, options):
-        names = batch.column(0).dictionary_encode()
-        mine = [share.has(name) for name in names.dictionary.to_pylist()]
-        found.append(batch if all(mine) else batch.filter(pa.array(mine).take(names.indices)))
+    every = _scan(files, options)
+    found = [batch.filter(pa.array(number_tasks(batch.column(0), share.of) == share.number)) for batch in every]
     return sort_rows(pa.Table.from_batches(found, POINTER_SCHEMA))
 
 
@@ -99,7 +89,7 @@ def _scan(files: Sequence[CaptureFile], options: Options) -> Iterator[pa.RecordB
 
 def sort_rows(pointers: pa.Table) -> pa.Table:
     """Returns pointers, notes and states in the order in which rows are made of them."""
-    return pointers.sort_by([(name, "ascending") for name in ("connection", "place", "origin")])
+    return pointers.sort_by(SORT_KEYS)
 
 
 def select_rows(
@@ -132,7 +122,7 @@ def _build(
 
 def split_rows(pointers: pa.Table) -> list[pa.RecordBatch]:
     """Returns pointers as batches, as Spark hands them to a task."""
-    found: list[pa.RecordBatch] = pointers.to_batches(max_chunksize=BATCH_BUNDLES)
+    found: list[pa.RecordBatch] = pointers.to_batches(max_chunksize=BATCH_ROWS)
     return found
 
 

@@ -73,9 +73,12 @@ class TaskStates:
 def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> Iterator[TaskStates]:
     """Opens the TaskStates of a task. carry: None if there is only one batch."""
     with tempfile.TemporaryDirectory(prefix="wireanalyze-") as folder:
-        mine = BatchContext(folder, 0, close=True) if carry is None else carry
+        mine, dissectors = BatchContext(folder, 0, close=True) if carry is None else carry, tuple(known)
         task_states = TaskStates(
-            mine, StateReader(known), StateWriter(mine.folder, mine.number), StateWriter(folder, mine.number)
+            mine,
+            StateReader(dissectors),
+            StateWriter(mine.folder, mine.number, dissectors),
+            StateWriter(folder, mine.number, dissectors),
         )
         try:
             yield task_states

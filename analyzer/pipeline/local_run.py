@@ -79,15 +79,15 @@ def _divide_by_connection(batches: Sequence[pa.RecordBatch], count: int) -> list
         return [list(batches)]
     parts: list[list[pa.RecordBatch]] = [[] for _ in range(count)]
     for batch in batches:
-        numbers = _number_tasks(batch.column(0), count)
+        numbers = number_tasks(batch.column(0), count)
         for number, part in enumerate(parts):
             if len(mine := np.flatnonzero(numbers == number)):
                 part.append(batch.take(pa.array(mine)))
     return parts
 
 
-def _number_tasks(connections: pa.Array, count: int) -> Ints:
-    """The task of each row, the same in all processes."""
+def number_tasks(connections: pa.Array, count: int) -> Ints:
+    """Returns the task of each row, the same in all processes."""
     encoded = connections.dictionary_encode()
     numbers = np.array([zlib.crc32(name) % count for name in encoded.dictionary.to_pylist()], np.int64)
     found: Ints = numbers[encoded.indices.to_numpy()]

@@ -13,9 +13,9 @@ import json
 import os
 import pickle
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
@@ -45,7 +45,10 @@ _MODULES = frozenset(
         *("tcp.reassembly", "tcp.streams", "query.fields.session_values", "pipeline.checkpoint"),
     )
 )
-_COLLECTIONS = frozenset(("Counter", "OrderedDict", "deque"))
+_CONTAINERS: Mapping[str, frozenset[str]] = {
+    "collections": frozenset(("Counter", "OrderedDict", "deque")),
+    "array": frozenset(("array", "_array_reconstructor")),
+}
 
 
 class StateLocation(NamedTuple):
@@ -57,10 +60,14 @@ class StateLocation(NamedTuple):
 
 
 class StateWriter:
-    """One task's file of batch `number` in `folder`; there is none without a state. To be closed."""
+    """One task's file of batch `number` in `folder`; there is none without a state. To be closed.
 
-    def __init__(self, folder: str, number: int) -> None:
+    known: the dissectors whose functions states may name.
+    """
+
+    def __init__(self, folder: str, number: int, known: Iterable[Dissector] = ()) -> None:
         self._folder = folder
+        self._functions = {function: name for each in known for function, name in _list_functions(each)}
         self.name = f"state-{number:06}-{uuid.uuid4().hex}"
         self.path = os.path.join(folder, self.name)
         self._file: BinaryIO | None = None
@@ -68,7 +75,7 @@ class StateWriter:
     def add(self, state: FlowCheckpoint) -> StateLocation:
         """Writes a state; the place has the file's name in its folder."""
         buffer = io.BytesIO()
-        _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(state)
+        _Pickler(buffer, self._functions).dump(state)
         data = buffer.getbuffer()
         return self.copy(len(data).to_bytes(_SIZE) + pa.compress(data, codec="zstd", asbytes=True))
 
@@ -156,8 +163,20 @@ _BROKEN = (AttributeError, EOFError, ImportError, IndexError, KeyError, MemoryEr
 """What unpickling raises for bytes that are none of a pickle."""
 
 
+def _list_functions(dissector: Dissector) -> Iterator[tuple[object, tuple[str, str]]]:
+    """The functions that a dissector has in the place of methods, and how a state names them."""
+    for kind in type(dissector).__mro__:
+        for name, value in vars(kind).items():
+            if isinstance(value, staticmethod):
+                yield getattr(dissector, name), (dissector.name, name)
+
+
 class _Pickler(pickle.Pickler):
-    """Names dissectors and their methods."""
+    """Names dissectors, their methods and their functions."""
+
+    def __init__(self, buffer: BinaryIO, functions: Mapping[object, tuple[str, str]]) -> None:
+        super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        self._functions = functions
 
     def persistent_id(self, obj: object) -> tuple[str, str] | None:
         """See pickle.Pickler.persistent_id."""
@@ -165,7 +184,7 @@ class _Pickler(pickle.Pickler):
             return obj.name, ""
         if isinstance(obj, MethodType) and isinstance(obj.__self__, Dissector):
             return obj.__self__.name, obj.__name__
-        return None
+        return self._functions.get(obj) if isinstance(obj, FunctionType) else None
 
 
 class _Unpickler(pickle.Unpickler):
@@ -186,7 +205,9 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> type:
         """See pickle.Unpickler.find_class."""
         ours = module in _MODULES or module.partition(".")[0] in self._packages
-        if ours or (module == "collections" and name in _COLLECTIONS):
+        if name in _CONTAINERS.get(module, ()):
+            return super().find_class(module, name)  # type: ignore[no-any-return]
+        if ours:
             found = super().find_class(module, name)
             if isinstance(found, type):
                 return found

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from analyzer.columns.text import read_text
 from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
@@ -36,7 +37,10 @@ class ListedCell:
 
 
 class JoinedCell:
-    """Formats all values of a cell as one text, or None. labels: whether numbers get their names."""
+    """Formats all values of a cell as one text, or None.
+
+    labels: whether it is for people: numbers get their names, and bytes are text where they can be.
+    """
 
     is_text = True
 
@@ -68,6 +72,11 @@ class JoinedCell:
             return "true" if value else "false"
         if isinstance(value, bytes):
             shown = value[: self._limits.bytes_limit]
+            text = read_text(shown, cut=len(shown) < len(value)) if self._labels else None
+            if text is not None:
+                return text + (MORE if len(shown) < len(value) else "")
+            if self._labels and not value:
+                return '""'
             return shown.hex() + (MORE if len(shown) < len(value) else "")
         if isinstance(value, int | NonFinite):
             return str(value)

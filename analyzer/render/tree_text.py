@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.columns.text import safe_text
+from analyzer.columns.text import read_text, safe_text
 from analyzer.decode.limits import Limits
 from analyzer.decode.masking import has_hidden_parts, has_hidden_value, is_secret
 from analyzer.messages.defects import format_label
@@ -102,7 +102,9 @@ def _format_value(value: Any, limits: Limits, structured: bool) -> str:
     if isinstance(value, bytes):
         head = value[: limits.bytes_limit]
         more = "..." if len(head) < len(value) else ""
-        return f"{head.hex()}{more} ({_format_bytes(len(value))})" if value else "(0 bytes)"
+        text = read_text(head, cut=bool(more))
+        shown = head.hex() if text is None else f'"{safe_text(text, LONGEST_TEXT)}"'
+        return f"{shown}{more} ({_format_bytes(len(value))})" if value else '""'
     if structured and (value is None or isinstance(value, dict | list)):
         return ""  # its children say it
     if value is None or isinstance(value, bool):

@@ -94,8 +94,16 @@ class Drive:
         await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
+        await self.until(self._knows_streams)
         await self.until(lambda: self.main.activity.is_settled)
         await self.settle()
+
+    def _knows_streams(self) -> bool:
+        """Whether the sparklines of visible streams are whole."""
+        listed, timeline = self.main.timeline, self.main.timeline.timeline
+        places = timeline.list_places(listed.top, listed.inner.height)
+        streams = [place.stream for place in places if place.row is None]
+        return listed.activity.prepare(streams, timeline.first, timeline.rows) is None
 
     async def filtered(self) -> None:
         """Until the filter in force has asked all rows, and what it keeps is on the screen."""

@@ -90,7 +90,7 @@ async def test_a_stream_says_how_many_of_its_messages_are_left(found: Drive) -> 
     await found.filter("role == response and stream == 6")
     (line,) = [line for line in found.text("list").splitlines() if line.startswith("▾")]
     listed = found.main.timeline.timeline
-    assert f"kafka, {listed.count_rows(6)} of {listed.count_messages(6)} messages" in line
+    assert f" {listed.count_rows(6)} of {listed.count_messages(6)} messages" in line
     assert 0 < listed.count_rows(6) < listed.count_messages(6)
 
 
@@ -207,10 +207,8 @@ async def test_what_was_pasted_does_not_act(found: Drive) -> None:
 async def test_what_the_filter_hides_is_reported(found: Drive) -> None:
     await found.filter("role == request")
     row = found.row
-    await found.press("p")
-    assert found.status() == "the filter hides its partner, message 2: an empty filter (/) shows all"
-    await found.press("ctrl+g", "2", "enter")
-    assert "hides message 2" in found.status()
+    await found.press("ctrl+g", "4", "enter")
+    assert found.status() == "the filter hides message 4: an empty filter (/) shows all"
     assert found.row == row
 
 
@@ -252,7 +250,8 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
             assert found.rows() == remaining
             assert ("filter: latency" in found.text("title")) is bool(before)
         await found.press("escape")
-        assert found.rows() == rows
+        await found.filtered()
+        assert found.rows() == list(range(648))
 
     drive(test)
 

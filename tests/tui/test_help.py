@@ -29,7 +29,7 @@ async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
     output = "\n".join(texts(found))
     assert all(key.help in output and key.label in output for key in KEYS)
     assert all(sign in output and text in output for sign, text in SIGN_HELP)
-    assert "latency >= 1s" in output
+    assert "state == partial" in output
     assert "slow" in output
 
 

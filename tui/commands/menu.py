@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
-from tui.keys import KEYS
+from tui.keys import KEYS, find_synonyms
 from tui.model.detail import TreeNote
 
 if TYPE_CHECKING:
@@ -85,7 +85,13 @@ def _open_of_row(main: MainScreen, row: int) -> None:
     session = main.session
 
     def open_row_menu(offers: list[FilterOffer]) -> None:
-        choices = [*_list_filters(offers), *_list_row_commands(main), *_list_copies(), *_combine_offers(main, offers)]
+        choices = [
+            *_list_filters(offers),
+            *_list_row_commands(main),
+            *_list_copies(),
+            *_combine_offers(main, offers),
+            *_offer_colours(offers),
+        ]
         _open_choices(main, f"message {row + 1}", choices)
 
     main.background.submit(
@@ -122,6 +128,7 @@ def _open_of_field(main: MainScreen) -> None:
             *_list_filters(offers),
             *_offer_unequal(text),
             *_offer_column(column),
+            *_offer_colours(offers),
             *_combine_offers(main, offers),
             *_list_field_choices(found),
         ]
@@ -168,6 +175,21 @@ def _offer_unequal(text: str | None) -> Iterator[Choice[Act]]:
 def _parenthesise(text: str) -> str:
     """Puts a filter in parentheses if it needs them."""
     return text if " " not in text else f"({text})"
+
+
+def _offer_colours(offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
+    """Offers a colour rule for each filter."""
+    for offer in offers:
+        yield _make_choice(f"colour: {offer.title}:  {safe_text(offer.text, LONGEST)}", _make_colour_act(offer.text))
+
+
+def _make_colour_act(text: str) -> Act:
+    def act(main: MainScreen) -> None:
+        from tui.commands.colouring import choose_colour
+
+        choose_colour(main, text)
+
+    return act
 
 
 def _make_filter_choice(about: str, text: str) -> Choice[Act]:
@@ -255,12 +277,23 @@ def _list_row_commands(main: MainScreen) -> Iterator[Choice[Act]]:
             yield _make_choice(key.help, methodcaller("action_do", name), key.label)
 
 
+USES_KEY = "uses"
+"""The key of the saved numbers of uses of commands in the palette."""
+
+
 def open_palette(main: MainScreen) -> None:
     """Opens the list of all commands of the screen and of the focused pane."""
     from tui.screens.chooser import Choice, Chooser
 
-    choices = [Choice((("", key.help),), key, key.label) for key in list_commands(main)]
-    main.open_dialog(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
+    uses: dict[str, float] = main.saved_state.get(USES_KEY, {})
+    commands = sorted(list_commands(main), key=lambda key: -uses.get(key.action, 0))
+    choices = [Choice((("", key.help),), key, key.label, find_synonyms(key)) for key in commands]
+
+    def run_chosen(key: KeyBinding) -> None:
+        main.saved_state.set(USES_KEY, {**uses, key.action: uses.get(key.action, 0) + 1})
+        run_key(main, key)
+
+    main.open_dialog(Chooser(main.palette, "commands", choices), run_chosen)
 
 
 def list_commands(main: MainScreen) -> Sequence[KeyBinding]:

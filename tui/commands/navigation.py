@@ -93,8 +93,12 @@ def go_to_partner(main: MainScreen) -> None:
         main.show_message(
             "this message has no partner" if main.view.detail else "no message is selected", "bar-warning"
         )
-    else:
+    elif main.timeline.timeline.is_shown(row) or row < main.timeline.timeline.first:
         main.view.select_row(row, "its partner, ")
+    else:
+        main.timeline.peek(row)
+        main.view.select_row(row, "its partner, ")
+        main.show_message(f"message {row + 1} is its partner; the filter hides it: Esc shows all messages")
 
 
 def go_to_number(main: MainScreen) -> None:

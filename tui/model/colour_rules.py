@@ -26,7 +26,7 @@ from dissectors.registry import dissectors
 MOST_MATCHES = 4096
 """The number of rows whose match is cached."""
 
-SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
+SIGNS = {"error": "!", "gap": "%", "guessed": "?", "orphaned": "o", "slow": "~", "retransmitted": "r", "raw": "·"}
 """The signs of built-in rules. Others have their dissector's sign, or the first letter of their name."""
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.columns.text import read_text
 from analyzer.decode.content import find_dissector, read_header
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.masking import Span
@@ -106,7 +107,7 @@ def _copy_value(subject: CopySubject) -> str | None:
             return f"redacted, {len(value)} long"
         value = value.reveal()
     if isinstance(value, bytes):
-        return value.hex()
+        return read_text(value) or value.hex()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value)

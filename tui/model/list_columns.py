@@ -29,7 +29,16 @@ from analyzer.render.table import ARROWS
 from analyzer.session import Session
 from tui.model.drawing import cut_text
 from tui.model.row_cells import RowCells
-from tui.model.row_spans import SIGN_CELLS, RowContext, Span, choose_style, make_info_spans, make_signs, name_operation
+from tui.model.row_spans import (
+    SIGN_CELLS,
+    RowContext,
+    Span,
+    choose_style,
+    join_titles,
+    make_info_spans,
+    make_signs,
+    name_operation,
+)
 from tui.model.times import REFERENCE, TimeWidth
 
 MOST_FIELDS = 4096
@@ -255,11 +264,14 @@ class CustomColumns:
 
     def make_head(self) -> str:
         """Returns the titles of the columns."""
-        cells = [
-            _pad(title, width, column.right)
+        return join_titles(self.make_titles())
+
+    def make_titles(self) -> list[tuple[str, str]]:
+        """Returns the names of the columns, each with its title as wide as the column."""
+        return [
+            (column.name, _pad(title, width, column.right))
             for title, column, width in zip(self._chosen.titles, self._columns, self._widths, strict=True)
         ]
-        return " " * (SIGN_CELLS - 1) + " ".join(cells)
 
     def make_texts(self, row: RowCells, more: Mapping[str, str], look: RowContext) -> list[str]:
         """Returns the safe texts of a row's columns; "" for the info column, which consists of spans."""

@@ -60,6 +60,8 @@ class RowLines:
         self.colour_rules: ColourRules | None = None
         self.custom_columns: ListColumns | None = None
         self.partner: int | None = None
+        self.peeked: int | None = None
+        """A row that is shown although the filter hides it."""
         self.has_widened = False
         """Whether columns have become wider since the head was made."""
 
@@ -94,6 +96,7 @@ class RowLines:
                 marked=number in self.marks.marked,
                 referred=number in references,
                 ignored=number in ignored,
+                peeked=number == self.peeked,
                 rule=self._make_markup(rule),
             )
             for number, time, rule in zip(numbers, times, rules, strict=True)

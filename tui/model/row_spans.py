@@ -26,7 +26,7 @@ Span = tuple[str, str]
 
 SIGNS = {"!": "error", "*": "warning", "%": "warning", "?": "warning", " ": ""}
 
-PARTNER, MARKED, BOTH = "◂", "●", "◆"
+PARTNER, MARKED, BOTH, PEEKED = "◂", "●", "◆", "○"
 
 SIGN_HELP = (
     ("!", "an error that the message reports, or one in reading it"),
@@ -36,6 +36,7 @@ SIGN_HELP = (
     (">  <", "request and response"),
     (PARTNER, "the partner of the selected message"),
     (f"{MARKED}  {BOTH}", "marked with m; marked, and the partner"),
+    (PEEKED, "a partner that the filter hides, shown because p went to it"),
     ("~ r k ...", "in the third column: the colour rule of the row, slow, retransmitted, a protocol, or one of yours"),
     (REFERENCE, "a time reference: relative times behind it count from it"),
 )
@@ -49,7 +50,8 @@ SIGN_CELLS = 3
 class RowContext(NamedTuple):
     """The properties of a row that its line shows beyond its cells.
 
-    referred: the row is a time reference. rule: style and sign of its colour rule.
+    referred: the row is a time reference. rule: style and sign of its colour rule. peeked: the filter hides the
+    row, but it is shown as a partner.
     """
 
     time: str
@@ -58,10 +60,13 @@ class RowContext(NamedTuple):
     referred: bool = False
     ignored: bool = False
     rule: tuple[str, str] | None = None
+    peeked: bool = False
 
     @property
     def mark(self) -> str:
         """The second sign: partner, mark, or both."""
+        if self.peeked and not self.partner:
+            return PEEKED
         if self.partner:
             return BOTH if self.marked else PARTNER
         return MARKED if self.marked else " "
@@ -95,24 +100,32 @@ class StandardColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of the visible columns, from which the user's own changes begin."""
-        shown = {"stream": self.stream, "version": self.version, "length": self.length}
-        names = ("number", "time", "stream", "operation", "version", "length", "latency", "info")
-        return [name for name in names if shown.get(name, True)]
+        """The names of the visible columns, from which the user's own changes begin; the time is always among them."""
+        names = [name for name, _ in self.make_titles()]
+        return names if "time" in names else [names[0], "time", *names[1:]]
 
     def make_head(self) -> str:
         """Returns the titles of the columns."""
+        return join_titles(self.make_titles())
+
+    def make_titles(self) -> list[tuple[str, str]]:
+        """Returns the names of the visible columns, each with its title as wide as the column."""
         cells = [
-            ("No.".rjust(self.number), True),
-            ("Time".ljust(self.time.cells), self.time.cells),
-            ("Str".rjust(self.stream), self.stream),
-            ("  " + "Operation".ljust(self.operation), True),
-            ("V".rjust(self.version), self.version),
-            ("Length".rjust(self.length), self.length),
-            ("Latency".rjust(LATENCY), True),
-            ("Info", True),
+            ("number", "No.".rjust(self.number), True),
+            ("time", "Time".ljust(self.time.cells), self.time.cells),
+            ("stream", "Str".rjust(self.stream), self.stream),
+            ("operation", "  " + "Operation".ljust(self.operation), True),
+            ("version", "V".rjust(self.version), self.version),
+            ("length", "Length".rjust(self.length), self.length),
+            ("latency", "Latency".rjust(LATENCY), True),
+            ("info", "Info", True),
         ]
-        return " " * (SIGN_CELLS - 1) + " ".join(text for text, shown in cells if shown)
+        return [(name, text) for name, text, shown in cells if shown]
+
+
+def join_titles(titles: Sequence[tuple[str, str]]) -> str:
+    """Returns the titles of columns as one line."""
+    return " " * (SIGN_CELLS - 1) + " ".join(text for _, text in titles)
 
 
 def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) -> list[Span]:

@@ -8,6 +8,9 @@ rows here were announced (see tui.loader), so nothing here reads rows that are s
 A filter keeps some of the rows. They are numbered among themselves, and the rest stays as it is: the ranks of matching
 rows are grouped by stream. A stream without any has no line.
 
+The flat view may have another order than that of time: `order_rows` takes a permutation of the visible rows. It ends
+when other rows become visible, because only who sorts knows their places.
+
 In a live capture the oldest rows are evicted. Numbers stay: line n of the flat view is row `first` + n then. A stream
 has a line as long as it has a row; arrays by stream are indexed by its slot (StreamSlots).
 """
@@ -45,6 +48,10 @@ class Timeline:
         """The rows that a filter keeps, ascending; None without one."""
         self.first = 0
         """The first row that was not evicted."""
+        self.order: Ints | None = None
+        """The visible rows in the order of the flat view; None: that of time."""
+        self._lines = np.empty(0, np.int32)
+        """The line of each row from `first` on, if there is an order."""
         self._stream_of = stream_of
         self._slots = StreamSlots()
         self._evicted: Ints = np.zeros(0, np.int64)
@@ -78,6 +85,8 @@ class Timeline:
     def grow(self, rows: int, streams: int) -> None:
         """Takes the numbers of announced rows and streams; new streams are folded, new rows do not match the filter."""
         self._slots.grow(streams)
+        if rows > self.rows:
+            self.order = None
         new = self._stream_of(np.arange(self.rows, rows))
         self._make_places(self._slots.add_streams(new))
         places = len(self._slots)
@@ -110,12 +119,19 @@ class Timeline:
 
     def filter_rows(self, rows: Ints | None) -> None:
         """Shows only these rows, ascending; None: all rows."""
-        self.matches = rows
+        self.matches, self.order = rows, None
         self._grouped = self._all
         if rows is not None:
             self._grouped = StreamGroups()
             self._grouped.grow(self._slots.find_places(self._stream_of(rows)).astype(np.int32), len(self._slots))
         self._recount()
+
+    def order_rows(self, order: Ints | None) -> None:
+        """Puts the visible rows of the flat view into another order; None: that of time."""
+        self.order = order
+        if order is not None:
+            self._lines = np.zeros(self.rows - self.first, np.int32)
+            self._lines[order - self.first] = np.arange(len(order), dtype=np.int32)
 
     def count_rows(self, stream: int) -> int:
         """Returns the number of visible rows of a stream."""
@@ -178,7 +194,7 @@ class Timeline:
         """Returns the places of `count` lines from `first` on, fewer at the ends."""
         lines = np.arange(max(first, 0), min(first + count, self.lines))
         if self.flat:
-            rows = self.first + lines if self.matches is None else self.matches[lines]
+            rows = self._find_flat_rows(lines)
             return list(map(ListPlace, self._stream_of(rows).tolist(), rows.tolist()))
         place = np.searchsorted(self._ends, lines, "right")
         rank = lines - (self._ends[place] - self._sizes[place]) - 1
@@ -225,13 +241,21 @@ class Timeline:
         """
         if self.flat:
             row = self.find_first_row(place.stream) if place.row is None else place.row
-            return 0 if row is None else self._find_rank(row)
+            if row is None:
+                return 0
+            return self._find_rank(row) if self.order is None else int(self._lines[row - self.first])
         at = self._slots.find_nearest(place.stream)
         head = int(self._ends[at] - self._sizes[at])
         if place.row is None or not self._open[at]:
             return head
         among = place.row if self.matches is None else self._find_rank(place.row)
         return head + 1 + self._grouped.find_rank(at, among)
+
+    def _find_flat_rows(self, lines: Ints) -> Ints:
+        """Returns the rows of lines of the flat view."""
+        if self.order is not None:
+            return self.order[lines]
+        return self.first + lines if self.matches is None else self.matches[lines]
 
     def _find_rank(self, row: int) -> int:
         """Returns how many visible rows come before a row."""

@@ -1,7 +1,8 @@
 """A dialog with a list of choices that typing narrows: menus, the palette, themes, names; and a confirmation.
 
-Theory. A choice must contain all words that are typed, in any order. The cursor keys move in the list while the input
-line has the focus. A confirmation has no line: pressing the same key again, or Enter, confirms.
+Theory. A choice must contain all words that are typed, in any order. A choice with that key comes first, then those in
+which each word begins a word of their text, then those of which only other words match. The cursor keys move in the
+list while the input line has the focus. A confirmation has no line: pressing the same key again, or Enter, confirms.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ AROUND = 4
 class Choice(NamedTuple, Generic[_Value]):
     """A choice.
 
-    line: its text. key: the text at its right, such as a key.
+    line: its text. key: the text at its right, such as a key. words: other words that find it.
     """
 
     line: Line
     value: _Value
     key: str = ""
+    words: str = ""
 
 
 class ChoicePane(Pane):
@@ -123,7 +125,8 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
         words = message.value.lower().split()
-        self._left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
+        left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
+        self._left = sorted(left, key=lambda each: _rank_choice(each, message.value.strip(), words)) if words else left
         self._show(0)
 
     def _show(self, at: int) -> None:
@@ -145,7 +148,17 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
 
 def _make_search_text(choice: Choice[_Value]) -> str:
-    return f"{strip_styles(choice.line)} {choice.key}".lower()
+    return f"{strip_styles(choice.line)} {choice.key} {choice.words}".lower()
+
+
+def _rank_choice(choice: Choice[_Value], typed: str, words: Sequence[str]) -> int:
+    """Returns how well a choice matches what was typed, 0 for best."""
+    if typed in choice.key.split(", "):
+        return 0
+    text = f" {strip_styles(choice.line)} ".lower()
+    if all(f" {word}" in text for word in words):
+        return 1
+    return 2 if all(f" {word}" in f" {choice.words}" for word in words) else 3
 
 
 Act = Callable[[], object]

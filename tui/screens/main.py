@@ -253,6 +253,16 @@ class MainScreen(CrashGuard, Screen[None]):
         self.view.show_source(int(message.name))
         self.hex_pane.focus()
 
+    @on(Bar.PartClick, "#list-head")
+    def _sort_by(self, message: Bar.PartClick) -> None:
+        from tui.commands.sorting import sort_by
+
+        sort_by(self, message.name)
+
+    @on(TimelinePane.OrderLoss)
+    def _sort_again(self) -> None:
+        self.action_do("sorting.sort_again")
+
     @on(TimelinePane.TreeRequest)
     def _to_tree(self) -> None:
         self.tree_pane.focus()
@@ -294,8 +304,13 @@ class MainScreen(CrashGuard, Screen[None]):
         self.search.search(forward=False)
 
     def _action_give_up(self) -> None:
-        if not self.search.cancel():
-            self.filter.cancel()
+        if self.search.cancel() or self.filter.cancel():
+            return
+        if self.filter.in_force is None:
+            self.show_message("there is nothing to cancel: no filter is in force, and no search is running")
+        else:
+            self.filter.apply(None)
+            self.show_message("all messages are shown: / and Up bring the filter back")
 
     def action_do(self, name: str) -> None:
         """Runs a command, `module.function` of tui.commands, and imports its module if needed."""

@@ -19,11 +19,12 @@ from tui.inputs import CaptureStatus
 from tui.keys import KeyPlace, list_footer_keys
 from tui.loader import Growth
 from tui.model.detail import MessageDetail, TreeNote, find_range, join_path
+from tui.model.row_spans import SIGN_CELLS
 from tui.theme import Palette
 from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.detail_panes import HexPane, TreePane
 from tui.widgets.pane import Pane
-from tui.widgets.timeline import TimelinePane
+from tui.widgets.timeline import RowSorting, TimelinePane
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,24 @@ def make_head(words: str, *, focused: bool) -> list[BarPart]:
     return [BarPart(base, "▌" if focused else " "), BarPart(base, words)]
 
 
+def make_list_head(
+    titles: Sequence[tuple[str, str]], sorting: RowSorting | None, left: int, *, focused: bool
+) -> list[BarPart]:
+    """Makes the head of the list: a part for each title, which can be clicked; an arrow shows the order.
+
+    titles: names and padded titles of columns. left: the cells that are scrolled out.
+    """
+    base = "head-on" if focused else "head"
+    parts = [BarPart(base, "▌" if focused else " ")]
+    for name, text in [("", " " * (SIGN_CELLS - 2)), *titles]:
+        arrow = " "
+        if sorting is not None and name == sorting.column:
+            arrow = DESCENDING if sorting.descending else ASCENDING
+        parts.append(BarPart(base, f"{text}{arrow}"[left:], name))
+        left = max(left - len(text) - 1, 0)
+    return parts
+
+
 def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[BarPart]:
     """Makes the tabs above the bytes, one for each source."""
     base = "head-on" if focused else "head"
@@ -203,6 +222,9 @@ def make_keys(where: KeyPlace) -> list[BarPart]:
 BARS = {"title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head", "status": "bar", "keys": "bar"}
 """The bars by name, and the style of their empty cells."""
 
+ASCENDING, DESCENDING = "▲", "▼"
+"""The signs behind the title of the column by which the list is sorted."""
+
 ZOOMED = " zoomed, z: all panes "
 
 SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
@@ -216,7 +238,7 @@ class StatusBars:
     """
 
     def __init__(self, palette: Palette, title: str, timeline: TimelinePane, tree: TreePane, hex_pane: HexPane) -> None:
-        self.widgets = {name: Bar(palette, base, id=name) for name, base in BARS.items()}
+        self.widgets = {name: Bar(palette, base, id=name, whole=name == "keys") for name, base in BARS.items()}
         self.timeline, self.tree, self.hex = timeline, tree, hex_pane
         self.panes: dict[KeyPlace, Pane] = {"list": timeline, "tree": tree, "hex": hex_pane}
         self.counts = TitleCounts()
@@ -273,7 +295,9 @@ class StatusBars:
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
         heads: dict[KeyPlace, list[BarPart]] = {
-            "list": make_head(self.timeline.columns.make_head()[self.timeline.left :], focused=focused["list"]),
+            "list": make_list_head(
+                self.timeline.columns.make_titles(), self.timeline.sorting, self.timeline.left, focused=focused["list"]
+            ),
             "tree": make_head(shown, focused=focused["tree"]),
             "hex": make_tabs(sources, source, focused=focused["hex"]),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -30,7 +31,10 @@ BLANK = BarPart("bar", "  ")
 
 
 class Bar(PaintedWidget):
-    """A line with a left part, cut where the right part begins. `base` is the style of empty cells."""
+    """A line with a left part, cut where the right part begins. `base` is the style of empty cells.
+
+    whole: named parts that do not fit are left out, so that none is cut in a word.
+    """
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
@@ -46,10 +50,10 @@ class Bar(PaintedWidget):
             """The bar that was clicked; Textual's `@on` selects messages by it."""
             return self.bar
 
-    def __init__(self, palette: Palette, base: str, *, id: str) -> None:
+    def __init__(self, palette: Palette, base: str, *, id: str, whole: bool = False) -> None:
         super().__init__(id=id)
         self._styles_of = palette.styles
-        self._base = base
+        self._base, self._whole = base, whole
         self._left: tuple[BarPart, ...] = ()
         self._right: tuple[BarPart, ...] = ()
 
@@ -75,7 +79,8 @@ class Bar(PaintedWidget):
         if needed >= width:
             right, needed = [], 0
         styles = {**self._styles_of, "": self._styles_of[self._base]}
-        begin = make_strip([(part.style, part.text) for part in self._left], width - needed, styles)
+        left = self._left if not self._whole else _leave_out(self._left, width - needed)
+        begin = make_strip([(part.style, part.text) for part in left], width - needed, styles)
         return Strip.join([begin, make_strip(right, needed, styles)]) if needed else begin
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -87,6 +92,19 @@ class Bar(PaintedWidget):
                 if part.name:
                     self.post_message(self.PartClick(self, part.name))
                 return
+
+
+def _leave_out(parts: Sequence[BarPart], width: int) -> list[BarPart]:
+    """Returns the parts up to the first name whose parts do not fit into `width` cells together."""
+    found: list[BarPart] = []
+    used = 0
+    for _, group in groupby(parts, lambda part: part.name):
+        pieces = list(group)
+        used += sum(cell_len(safe_text(part.text)) for part in pieces)
+        if used > width:
+            break
+        found += pieces
+    return found
 
 
 class ChartArea(PaintedWidget):

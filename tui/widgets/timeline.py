@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -28,6 +29,13 @@ from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from tui.model.list_columns import CustomColumns
+
+
+class RowSorting(NamedTuple):
+    """By which column the rows are sorted, by its name."""
+
+    column: str
+    descending: bool
 
 
 class TimelinePane(Pane):
@@ -63,6 +71,9 @@ class TimelinePane(Pane):
     class ColumnGrowth(Message):
         """The columns have become wider."""
 
+    class OrderLoss(Message):
+        """Other rows became visible, so the rows must be sorted again."""
+
     @dataclass
     class WindowChange(Message):
         """Other lines are visible; has_other_rows: the list has other rows than before."""
@@ -81,6 +92,7 @@ class TimelinePane(Pane):
         self.row_lines = RowLines(session, self.cells, palette.has_background)
         self.activity = ActivityReader(session, self.timeline.list_rows)
         self.jumps = JumpHistory()
+        self.sorting: RowSorting | None = None
         self.timeline.flat = self._following = following
         self.selected: ListPlace | None = None
         self.target: ListPlace | None = None
@@ -265,6 +277,7 @@ class TimelinePane(Pane):
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
         self.activity.grow(rows)
+        self._check_order()
         if self.row_lines.colour_rules is not None:
             self.row_lines.colour_rules.grow(rows, self.timeline.first)
         self._update_lines(first)
@@ -283,11 +296,38 @@ class TimelinePane(Pane):
         settled: no more of the announced rows will match.
         """
         first = self.timeline.lines == 0
+        self.row_lines.peeked = None
         self.timeline.filter_rows(matching)
         self.is_settled = settled
+        self._check_order()
         self._update_lines(first)
         if settled and self.count:
             self.target = None
+
+    def peek(self, row: int) -> None:
+        """Shows a row that the filter hides, beside the rows that match; instead of the last such row."""
+        matches = self.timeline.matches
+        if matches is None:
+            return
+        if (before := self.row_lines.peeked) is not None:
+            matches = np.setdiff1d(matches, [before])
+        self.row_lines.peeked = row
+        self.timeline.filter_rows(np.union1d(matches, [row]))
+        self._check_order()
+        self._update_lines(False)
+
+    def _check_order(self) -> None:
+        """Asks that rows are sorted again if their order was lost."""
+        if self.sorting is not None and self.timeline.order is None:
+            self.post_message(self.OrderLoss())
+
+    def show_order(self, order: Ints | None) -> None:
+        """Shows the visible rows in another order, as a flat list; None: in that of time. The selection stays."""
+        if order is not None and not self.timeline.flat:
+            self.timeline.flat = True
+        self.timeline.order_rows(order)
+        self.following = False
+        self._select_place(self.selected or self.target)
 
     def hold_selection(self) -> None:
         """Keeps the selection, or the next visible row, while rows are hidden or shown."""
@@ -357,6 +397,10 @@ class TimelinePane(Pane):
         if self.current_row != before:
             self.jumps.add_jump(before, self.current_row)
 
+    def go_to_top(self) -> None:
+        """Selects the first line, as a jump."""
+        self._action_top()
+
     def _action_top(self) -> None:
         before = self.current_row
         super()._action_top()
@@ -395,6 +439,7 @@ class TimelinePane(Pane):
         if place is not None and place.row is None and not self.timeline.flat:
             place = ListPlace(place.stream, self.timeline.find_first_row(place.stream))
         self.timeline.flat = not self.timeline.flat
+        self.sorting, self.timeline.order = None, None
         if place is not None and not self.timeline.flat:
             self.timeline.fold(place.stream, opened=True)
         self._select_place(place)

@@ -38,6 +38,9 @@ _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
 PLURALS = {"topics": ("topic",), "groups": ("group", "subscription"), "paths": ("path",)}
 """Columns of tables that list things, and the fields whose values they list."""
 
+SPOKEN = {"record.key": "key", "record.value": "value"}
+"""Names with a point that people use for a short name."""
+
 _NEAR = 3
 _TO_OPERATION = 2
 """Parts of a name up to its operation."""
@@ -76,6 +79,8 @@ def find_known(name: str) -> FieldPath | None:
     """Returns the field that a name means, or None if there is none."""
     if name in NAMES:
         return _find_row_field(name)
+    if name in SPOKEN:
+        return find_known(SPOKEN[name])
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
         return None if rest else _find_shared(name)

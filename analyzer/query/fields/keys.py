@@ -19,6 +19,7 @@ from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
 from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
+from analyzer.query.fields.slow import read_slow
 from analyzer.query.fields.tls import read_tls
 
 
@@ -81,6 +82,9 @@ FIELDS: Mapping[str, RowField] = {
     "destination.name": RowField(T, "what the capture calls the receiver's address"),
     "name": RowField(T, "what the capture calls the address of either side", True),
     "retransmissions": RowField(N, "how many times bytes of it came again; nothing where they came once"),
+    "slow": RowField(
+        FieldKind.FLAG, "true if its latency is beyond the 99th percentile of its operation, else nothing"
+    ),
     "tcp.rtt_ns": RowField(
         FieldKind.DURATION,
         "round trip of its connection, by the handshake or else by acknowledgements",
@@ -216,6 +220,7 @@ FROM_INDEX: Mapping[str, _Read] = {
     "operation": _read_operations,
     "client": _read_clients,
     "retransmissions": _count_retransmissions,
+    "slow": read_slow,
     "tcp.rtt_ns": read_round_trips("rtt"),
     "tcp.client_rtt_ns": read_round_trips("client_rtt"),
     "tcp.server_rtt_ns": read_round_trips("server_rtt"),

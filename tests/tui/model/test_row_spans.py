@@ -40,6 +40,7 @@ def styles(spans: list[Span]) -> set[str]:
 LEADS = {
     "nothing": (RowContext("14:15"), "   "),
     "partner": (RowContext("14:15", partner=True), " ◂ "),
+    "a partner that the filter hides": (RowContext("14:15", peeked=True), " ○ "),
     "marked": (RowContext("14:15", marked=True), " ● "),
     "marked partner": (RowContext("14:15", partner=True, marked=True), " ◆ "),
     "a rule": (RowContext("14:15", rule=("slow", "~")), "  ~"),
