@@ -27,7 +27,7 @@ from benchmarks.comparison import Bench
 from benchmarks.measure import ROOT
 from benchmarks.page import update_page
 from benchmarks.parts import PARTS, UNASKED
-from benchmarks.table import machine, text
+from benchmarks.table import Line, machine, text
 
 
 def main() -> None:
@@ -52,20 +52,26 @@ def main() -> None:
     missing = [name for name in ("tshark", "text2pcap", "termshark") if shutil.which(name) is None]
     if missing:
         print(f"not installed, so left out: {', '.join(missing)}", file=sys.stderr)
-    print(f"{machine()}; {packets:,} packets, median of {times}\n", flush=True)
+    said = f"{machine()}; {packets:,} packets, median of {times}"
+    print(f"{said}\n", flush=True)
     began = time.monotonic()
-    lines = []
+    lines: list[Line] = []
+    lost: list[str] = []
     with tempfile.TemporaryDirectory(prefix="wireanalyze-bench-") as scratch:
         bench = Bench(chosen.keep or Path(scratch) / "captures", Path(scratch), packets, times, quick=chosen.quick)
         bench.minutes = chosen.minutes
         for name in chosen.only or UNASKED:
             print(f"{time.monotonic() - began:5.0f} s  {name}", file=sys.stderr, flush=True)
+            found = []
             for line in PARTS[name](bench):
-                lines.append(line)
+                found.append(line)
                 print(f"          {' | '.join(filter(None, line[:5]))}", file=sys.stderr, flush=True)
+            lines += found
+            if chosen.page is not None:  # at once, so that a part that fails loses nothing of those before it
+                lost += update_page(chosen.page, found, said)
     print(text(lines))
     print(f"{time.monotonic() - began:5.0f} s", file=sys.stderr)
-    if chosen.page is not None and (lost := update_page(chosen.page, lines, f"{machine()}; {packets:,} packets")):
+    if lost:
         sys.exit("\n".join(lost))
 
 

@@ -61,9 +61,8 @@ def _compare(bench: Bench, group: Group, kind: str) -> Iterator[Line]:
         if not beside:
             yield Line(work.name, kind, f"{run.cpu:.2f} s", goal=f"{work.goal:g}")
             continue
-        theirs = runs[-1].cpu
-        ours, their_name = f"{run.cpu:.2f} s", f"tshark, {group.said}"
-        yield Line(work.name, kind, ours, their_name, f"{theirs:.2f} s", theirs / run.cpu, f"{work.goal:g}")
+        ratio, their_name = runs[-1].cpu / run.cpu, f"tshark, {group.said}"
+        yield Line(work.name, kind, run.text(), their_name, runs[-1].text(), ratio, f"{work.goal:g}")
 
 
 def _compare_counts(group: Group, capture: Path) -> None:

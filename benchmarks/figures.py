@@ -46,10 +46,8 @@ def figures(bench: Bench) -> Iterator[Line]:
         if installed("tshark"):
             pipelines.append(_tshark(capture, each.theirs))
         run, *others = alternated(pipelines, bench.times)
-        theirs = others[0].cpu if others else None
-        text = "" if theirs is None else f"{theirs:.2f} s"
-        ratio = None if theirs is None else theirs / run.cpu
-        yield Line(each.name, "small", f"{run.cpu:.2f} s", f"tshark, {each.said}", text, ratio, each.goal)
+        text, ratio = (others[0].text(), others[0].cpu / run.cpu) if others else ("", None)
+        yield Line(each.name, "small", run.text(), f"tshark, {each.said}", text, ratio, each.goal)
 
 
 def _works(keys: Sequence[str], clients: Sequence[str]) -> Iterator[Beside]:

@@ -66,11 +66,11 @@ def _body(bench: Bench, capture: Path, text: str) -> Iterator[Line]:
         if (found := told(mine, lines(1))) != (other := told(theirs, lines(0))):
             raise Failed(f"{text}: {found:,} rows, tshark {other:,}")
         pipelines += [theirs, (asked,)]
-    own, whole, *beside = (run.cpu for run in alternated(pipelines, bench.times))
+    runs = alternated(pipelines, bench.times)
+    own, whole = (run.cpu for run in runs[:2])
     name = f"`list -Y '{text}'`"
     share = f"ndjson --fields, {whole:.2f} s"
     yield Line(name, "small", f"{own:.2f} s", "share of", share, own / whole, f"{NDJSON_GOAL:g}")
-    for said, cost in zip(("`-T fields`", "its default lines"), beside, strict=False):
-        yield Line(
-            name, "small", f"{own:.2f} s", f"tshark, `-Y`, {said}", f"{cost:.2f} s", cost / own, f"{TSHARK_GOAL}"
-        )
+    for said, run in zip(("`-T fields`", "its default lines"), runs[2:], strict=False):
+        beside = f"tshark, `-Y`, {said}"
+        yield Line(name, "small", f"{own:.2f} s", beside, run.text(), run.cpu / own, f"{TSHARK_GOAL}")

@@ -3,8 +3,9 @@
 Theory. CPU time is user + system as the kernel counts it for a finished process and its children; it hardly depends on
 what else the machine does, and wall time would flatter a program that uses more processors. Of several commands each
 runs once to warm up (page cache, compiled modules) and then all in turn, so that a machine that slows down slows them
-alike; medians are compared. Anonymous memory (RssAnon) is what a process holds of its own: pages of a mapped capture
-belong to the page cache, which the kernel takes back when it likes.
+alike; medians are compared. A command that takes LONG runs once, and the table says so. Anonymous memory (RssAnon) is
+what a process holds of its own: pages of a mapped capture belong to the page cache, which the kernel takes back when it
+likes.
 """
 
 from __future__ import annotations
@@ -29,11 +30,19 @@ Check = Callable[[Iterable[bytes]], int]
 """How many messages an output, given as lines, speaks of."""
 
 
+LONG = 20.0
+"""Seconds of CPU of a command from which on one run is enough."""
+
+
 class Run(NamedTuple):
     """CPU seconds and wall seconds of one finished pipeline."""
 
     cpu: float
     wall: float
+
+    def text(self) -> str:
+        """The CPU seconds with their unit; of a long command it says that it ran once."""
+        return f"{self.cpu:.2f} s{', one run' * (self.cpu >= LONG)}"
 
 
 class Failed(Exception):
@@ -97,12 +106,17 @@ def told(pipeline: Pipeline, check: Check) -> int:
 def alternated(
     pipelines: Sequence[Pipeline], times: int, warm: int = 1, cost: Callable[[Pipeline], Run] = run
 ) -> list[Run]:
-    """The median of `times` runs of each, in alternation, behind `warm` runs that do not count."""
+    """The median of `times` runs of each, in alternation, behind `warm` runs that do not count.
+
+    Of a pipeline that takes LONG the first run counts, and is the only one.
+    """
     runs: list[list[Run]] = [[] for _ in pipelines]
     for number in range(warm + times):
         for side, pipeline in zip(runs, pipelines, strict=True):
+            if side and side[0].cpu >= LONG:
+                continue
             found = cost(pipeline)
-            if number >= warm:
+            if number >= warm or found.cpu >= LONG:
                 side.append(found)
     return [median(side) for side in runs]
 

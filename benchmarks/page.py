@@ -21,7 +21,7 @@ _CELLS = len(HEAD)
 
 
 def update_page(page: Path, lines: Sequence[Line], run: str) -> list[str]:
-    """Writes the figures of a run into a page; returns a sentence for each goal that was reached before and is lost.
+    """Writes figures of a run into a page; returns a sentence for each goal that was reached before and is lost.
 
     Raises ValueError where the page has no marks.
     """
@@ -34,7 +34,7 @@ def update_page(page: Path, lines: Sequence[Line], run: str) -> list[str]:
     rows.pop((HEAD[0], HEAD[1], HEAD[3]), None)
     rows = {key: row for key, row in rows.items() if set(row[0]) != {"-"}}
     runs = {int(number): said for number, said in _RUN.findall(table)}
-    number = max(runs, default=0) + 1
+    number = next((number for number, said in runs.items() if said == run), max(runs, default=0) + 1)
     lost = [sentence for line in lines if (sentence := _compare(rows.get(line.key), line))]
     rows.update({line.key: [*format_cells(line), str(number)] for line in lines})
     used = {int(row[-1]) for row in rows.values()}

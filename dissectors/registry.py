@@ -87,7 +87,12 @@ def names() -> tuple[str, ...]:
 def may_be_surer(name: str, prefix: bytes) -> bool:
     """Returns whether a dissector may rate these bytes above CERTAIN; a plug-in always may."""
     row = BUILT_IN.get(name)
-    return row is None or any(prefix.startswith(signature, at) for at, signature in row.signatures)
+    if row is None:
+        return True
+    for at, signature in row.signatures:  # noqa: SIM110  each connection asks this, and any() takes twice the time
+        if prefix.startswith(signature, at):
+            return True
+    return False
 
 
 def raw_readers() -> Iterator[RawReader]:

@@ -257,6 +257,8 @@ class TemplateDecoder:
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1
+            if made is None:  # so it is of most others of this length, and they must not use up all attempts
+                done = np.flatnonzero(length == length[done[0]])
             places, at, length = (np.delete(column, done) for column in (places, at, length))
 
     def _locate_bytes(self, rows: Ints, lies: int) -> tuple[ByteSource, Ints, Ints]:

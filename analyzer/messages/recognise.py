@@ -206,9 +206,10 @@ def _best(
     Behind one that is CERTAIN only those are asked that may be surer.
     """
     best: tuple[Dissector | None, int, int] = (None, 0, orientations[0])
+    first, second = prefixes
     for side in orientations:
         for dissector in dissectors:
-            if best[1] >= CERTAIN and not any(may_be_surer(dissector.name, prefix) for prefix in prefixes):
+            if best[1] >= CERTAIN and not (may_be_surer(dissector.name, first) or may_be_surer(dissector.name, second)):
                 continue
             score = _score(dissector, prefixes, side)
             if score > best[1]:

@@ -53,6 +53,15 @@ def test_alternation_warms_up_and_keeps_the_order(tmp_path: Path) -> None:
     assert first.cpu > 0
 
 
+def test_a_long_command_runs_once() -> None:
+    costs = {
+        "short": iter([Run(9.0, 9.0), Run(1.0, 1.0), Run(3.0, 3.0), Run(2.0, 2.0)]),
+        "long": iter([Run(30.0, 31.0)]),
+    }
+    runs = alternated([[[name]] for name in costs], 3, cost=lambda pipeline: next(costs[pipeline[0][0]]))
+    assert [run.text() for run in runs] == ["2.00 s", "30.00 s, one run"]
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells of anonymous memory on Linux alone")
 def test_memory_that_a_process_holds_is_seen() -> None:
     stored = watched(([PYTHON, "-c", "import time; data = bytearray(b'x') * (50 << 20); time.sleep(0.1)"],))
