@@ -92,7 +92,7 @@ def import_rules(main: MainScreen) -> None:
     from analyzer.query.filter import compile_filter
     from tui.screens.input_line import LineDialog, LineQuestion
 
-    def read(text: str) -> tuple[list[ColorRule], int]:
+    def read_rules(text: str) -> tuple[list[ColorRule], int]:
         path = Path(text.strip()).expanduser()
         try:
             with path.open("rb") as file:
@@ -117,7 +117,7 @@ def import_rules(main: MainScreen) -> None:
         main.show_message(f"{len(known)} of {format_counted(total, 'rule')} imported; others have unknown filters")
 
     hint = "Wireshark's file colorfilters, such as ~/.config/wireshark/colorfilters"
-    question = LineQuestion("import colour rules", hint, "", read)
+    question = LineQuestion("import colour rules", hint, "", read_rules)
     main.open_dialog(LineDialog(main.palette, question), take)
 
 

@@ -213,11 +213,11 @@ class TimelinePane(Pane):
         if work is None:
             return
 
-        def read() -> ResultTaker:
+        def read_activity() -> ResultTaker:
             found = work()
             return lambda: self._take_activity(activity.add(edition, found))
 
-        yield ReadRequest("activity", read)
+        yield ReadRequest("activity", read_activity)
 
     def _take_activity(self, streams: Sequence[int]) -> Sequence[int]:
         """Makes the lines of streams again; returns no rows."""
