@@ -66,7 +66,7 @@ def _add_files(
         columns = Schema.from_arrow(_read_fields(path, names[0], table))
         create_table_with_add_actions(path, columns, added, partition_by=partitions, commit_properties=properties)
         return DeltaTable(path)
-    log.create_write_transaction(added, "append", log.schema(), partitions, commit_properties=properties)
+    log.create_write_transaction([*added], "append", log.schema(), partitions, commit_properties=properties)
     log.update_incremental()
     return log
 
