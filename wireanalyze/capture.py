@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from os import PathLike, fspath
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.processes.jobs import choose_jobs
-from analyzer.query.selection import Selection
 from analyzer.session import Session
 from wireanalyze.arguments import make_filter, parse_duration, parse_severity, split_names
 from wireanalyze.errors import UsageError, require_extra, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, Sources, list_files, make_key_ring, read_rules
 from wireanalyze.message import Message, iterate_messages
 from wireanalyze.rows import Rows
-from wireanalyze.window import Owner, Window
+from wireanalyze.window import Closable, Owner, Window
 
 if TYPE_CHECKING:
     import duckdb
@@ -63,6 +61,18 @@ def open(
     ...     len(capture)
     648
     """
+    return Capture(*load(source, keylog=keylog, key=key, decode_as=decode_as, jobs=jobs))
+
+
+def load(
+    source: Sources,
+    *,
+    keylog: Names | None = None,
+    key: Names | None = None,
+    decode_as: DecodeAs | None = None,
+    jobs: int | None = None,
+) -> tuple[Owner, ExitStack]:
+    """Returns what a Capture is made of; see open()."""
     cleanup = ExitStack()
     try:
         with translate_errors():
@@ -71,13 +81,13 @@ def open(
             cleanup.callback(session.close)
             session.load()
         session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs
-        return Capture(session, cleanup)
+        return Owner(session), cleanup
     except BaseException:
         cleanup.close()
         raise
 
 
-class Capture:
+class Capture(Closable):
     """A capture that was read. Use `with`, or call `close`: then columns stay readable, bodies do not.
 
     >>> capture = open("captures/kafka.pcap")
@@ -90,16 +100,8 @@ class Capture:
     >>> capture.close()
     """
 
-    def __init__(self, session: Session, cleanup: ExitStack) -> None:
-        self._owner, self._cleanup = Owner(session), cleanup
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __init__(self, owner: Owner, cleanup: ExitStack) -> None:
+        self._owner, self._cleanup = owner, cleanup
 
     def __len__(self) -> int:
         return len(self._session.rows)
@@ -137,7 +139,7 @@ class Capture:
 
         Raises FilterError, and UsageError for an unknown key.
         """
-        return iterate_messages(self._owner, self._select_rows(filter, sort, head, tail))
+        return iterate_messages(self._owner, self._owner.select_rows(filter, sort, head, tail))
 
     def message(self, number: int) -> Message:
         """Returns the message of a number, from 1, as `list` prints it. Raises IndexError."""
@@ -179,7 +181,7 @@ class Capture:
         from wireanalyze import arrow
 
         chosen = arrow.choose_columns(arrow.DEFAULT if columns is None else split_names(columns))
-        rows = np.concatenate([np.zeros(0, np.int64), *self._select_rows(filter, sort, head, tail)])
+        rows = np.concatenate([np.zeros(0, np.int64), *self._owner.select_rows(filter, sort, head, tail)])
         self._owner.open_session()
         return arrow.build_table(self._owner.reader, rows, chosen)
 
@@ -321,23 +323,6 @@ class Capture:
         session, least = self._owner.open_session(), parse_severity(severity)
         problems = [each for each in find_problems(session, diagnose(session)) if each.severity >= least]
         return Rows(make_problem_objects(session, problems), KEYS)
-
-    def _select_rows(
-        self, filter: str | None, sort: str | Sequence[str], head: int | None, tail: int | None
-    ) -> Iterator[Ints]:
-        """Yields the rows of messages() as numbers, in parts. What is wrong with the arguments is raised at once."""
-        from analyzer.query.ordering import parse_sort_keys
-
-        if min(head or 0, tail or 0) < 0:
-            raise UsageError("head and tail are numbers of messages. They must not be negative.")
-        with translate_errors():
-            order = tuple(parse_sort_keys(",".join(split_names(sort))))
-            selection = Selection(None, make_filter(filter), order, head, tail)
-        parts = selection.select_rows(self._owner.reader, len(self))
-        if filter is None and not order:
-            return parts
-        self._owner.open_session()
-        return self._owner.guard_parts(parts)
 
     def _choose(self, filter: str | None) -> Ints | None:
         """The rows that pass a filter; None: all."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
 from os import PathLike, fspath
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from wireanalyze.arguments import make_filter, split_names
 from wireanalyze.errors import CaptureError, translate_errors
 from wireanalyze.inputs import DecodeAs, Names, make_key_ring, read_rules
 from wireanalyze.message import Message, iterate_messages
-from wireanalyze.window import Owner
+from wireanalyze.window import Closable, Owner
 
 if TYPE_CHECKING:
     from analyzer.live.live_session import LiveSession
@@ -27,7 +26,7 @@ MEMORY = 256 << 20
 """Bytes that the tables of a live capture may take; the oldest rows leave then."""
 
 
-class LiveMessages(Iterator[Message]):
+class LiveMessages(Closable, Iterator[Message]):
     """The messages of a live capture, as they become complete. `stop` ends it, and the rest is still yielded.
 
     The capture is closed at the end of a `with` block, by `close`, or when nobody holds this object any more.
@@ -41,14 +40,6 @@ class LiveMessages(Iterator[Message]):
 
     def __next__(self) -> Message:
         return next(self._messages)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def stop(self) -> None:
         """Asks the capture to end, and returns at once; what was captured by then still comes."""

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import islice
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import orjson
 
 from analyzer.decode.jsonable import JsonWriter, Limits
 from wireanalyze.arguments import split_names
-from wireanalyze.capture import Capture
-from wireanalyze.capture import open as open_files
+from wireanalyze.capture import Capture, load
 from wireanalyze.errors import CaptureError, UsageError, WireanalyzeError, require_extra, translate_errors
 from wireanalyze.inputs import match_files
+from wireanalyze.window import Owner
 
 MOST_OPEN = 8
 """Captures that are open at one time; one more closes the oldest."""
@@ -46,6 +46,13 @@ INSTRUCTIONS = (
 )
 
 
+class _OpenCapture(NamedTuple):
+    """A capture, and what reads its rows."""
+
+    capture: Capture
+    owner: Owner
+
+
 class Service:
     """Answers questions about captures, which it opens when they are first named.
 
@@ -56,7 +63,7 @@ class Service:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = [os.path.realpath(folder) for folder in folders]
-        self._captures: dict[str, Capture] = {}
+        self._captures: dict[str, _OpenCapture] = {}
         self._count = 0
         self._lock = Lock()
 
@@ -68,12 +75,13 @@ class Service:
         """
         with self._lock:
             files = [self._check_path(file) for file in match_files(os.path.expanduser(path))]
-            capture = open_files(files, keylog=None if keylog is None else self._check_path(keylog), jobs=1)
+            owner, cleanup = load(files, keylog=None if keylog is None else self._check_path(keylog), jobs=1)
+            capture = Capture(owner, cleanup)
             while len(self._captures) >= MOST_OPEN:
-                self._captures.pop(next(iter(self._captures))).close()
+                self._captures.pop(next(iter(self._captures))).capture.close()
             self._count += 1
             name = f"c{self._count}"
-            self._captures[name] = capture
+            self._captures[name] = _OpenCapture(capture, owner)
             ends = [message.time.isoformat() for message in (*capture.messages(head=1), *capture.messages(tail=1))]
             return {
                 "capture": name,
@@ -87,7 +95,7 @@ class Service:
     def close_capture(self, capture: str) -> dict[str, Any]:
         """Closes a capture."""
         with self._lock:
-            self._find(capture).close()
+            self._find(capture).capture.close()
             del self._captures[capture]
             return {"closed": capture}
 
@@ -107,18 +115,18 @@ class Service:
         from analyzer.render.printer import RowPrinter
 
         with self._lock, translate_errors():
-            found = self._find(capture)
-            rows = np.concatenate([np.zeros(0, np.int64), *found._select_rows(filter, sort or (), None, None)])
+            owner = self._find(capture).owner
+            rows = np.concatenate([np.zeros(0, np.int64), *owner.select_rows(filter, sort or (), None, None)])
             out = io.BytesIO()
             printer = RowPrinter(split_names(columns or COLUMNS), "ndjson", False, LIMITS, out=out)
-            printer.print_rows(found._owner.reader, rows[: _bound(limit)])
+            printer.print_rows(owner.reader, rows[: _bound(limit)])
             printer.end()
             return _fit(map(orjson.loads, out.getvalue().splitlines()), len(rows), "messages")
 
     def show_message(self, capture: str, number: int) -> dict[str, Any]:
         """Shows one message with all of its fields, its partner, its packets and its bytes, as text."""
         with self._lock:
-            message = self._find(capture).message(number)
+            message = self._find(capture).capture.message(number)
             lines = message.text.split("\n")
             text = "\n".join(lines[:MOST_LINES])[:MOST_BYTES]
             partner = message.partner
@@ -143,7 +151,7 @@ class Service:
         'time', such as '10s'.
         """
         with self._lock:
-            found = self._find(capture).stats(by, filter=filter, interval=interval)
+            found = self._find(capture).capture.stats(by, filter=filter, interval=interval)
             return _fit(islice(found, _bound(limit)), len(found), "groups")
 
     def run_doctor(
@@ -154,7 +162,7 @@ class Service:
         severity: this one and above.
         """
         with self._lock:
-            found = self._find(capture).doctor(severity=severity)
+            found = self._find(capture).capture.doctor(severity=severity)
             return _fit(islice(found, _bound(limit)), len(found), "problems")
 
     def get_report(self, capture: str, name: str, limit: int = 50) -> dict[str, Any]:
@@ -163,7 +171,7 @@ class Service:
         name: one of those that open_capture lists.
         """
         with self._lock:
-            found = self._find(capture).report(name)
+            found = self._find(capture).capture.report(name)
             return _fit(islice(found, _bound(limit)), len(found), "rows")
 
     def find_fields(self, word: str, limit: int = 50) -> dict[str, Any]:
@@ -179,9 +187,9 @@ class Service:
     def close(self) -> None:
         """Closes all captures that are open; the service can open others afterwards."""
         while self._captures:
-            self._captures.popitem()[1].close()
+            self._captures.popitem()[1].capture.close()
 
-    def _find(self, name: str) -> Capture:
+    def _find(self, name: str) -> _OpenCapture:
         if name not in self._captures:
             raise UsageError(
                 f"The capture {name} is not open. These are: {', '.join(self._captures) or 'none'}. Use open_capture."

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
+from analyzer.query.selection import Selection
 from analyzer.session import Session
-from wireanalyze.errors import CaptureError
+from wireanalyze.arguments import make_filter, split_names
+from wireanalyze.errors import CaptureError, UsageError, translate_errors
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Closable(ABC):
+    """What a `with` block closes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back what is open. Calling it again does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Owner:
@@ -36,6 +56,23 @@ class Owner:
         for rows in parts:
             yield rows
             self.open_session()
+
+    def select_rows(
+        self, filter: str | None, sort: str | Sequence[str], head: int | None, tail: int | None
+    ) -> Iterator[Ints]:
+        """Yields the rows of Capture.messages() as numbers, in parts. Wrong arguments are raised at once."""
+        from analyzer.query.ordering import parse_sort_keys
+
+        if min(head or 0, tail or 0) < 0:
+            raise UsageError("head and tail are numbers of messages. They must not be negative.")
+        with translate_errors():
+            order = tuple(parse_sort_keys(",".join(split_names(sort))))
+            selection = Selection(None, make_filter(filter), order, head, tail)
+        parts = selection.select_rows(self.reader, len(self.session.rows))
+        if filter is None and not order:
+            return parts
+        self.open_session()
+        return self.guard_parts(parts)
 
     def check_row(self, row: int) -> None:
         """Raises CaptureError if a live capture has evicted a row: its columns have undefined values then."""

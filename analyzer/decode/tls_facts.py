@@ -7,6 +7,7 @@ connection, the engine has its facts. Otherwise its raw rows are read again, as 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -42,6 +43,19 @@ def find_raw_rows(session: Analysis, streams: Ints | None = None) -> dict[int, d
         if other is not None and other.name == "tls":
             found.setdefault(number // 2, {})[number % 2] = row
     return found
+
+
+_FOUND: WeakKeyDictionary[Analysis, dict[int, dict[int, int]]] = WeakKeyDictionary()
+"""What find_raw_rows() gives of analyses that were read to their end."""
+
+
+def list_raw_rows(session: Analysis, streams: Ints) -> dict[int, dict[int, int]]:
+    """Returns what find_raw_rows() does, for these streams at least; once the end was read, it searches only once."""
+    if not session.ended:
+        return find_raw_rows(session, streams)
+    if session not in _FOUND:
+        _FOUND[session] = find_raw_rows(session)
+    return _FOUND[session]
 
 
 def read_facts(session: Analysis, stream: int, rows: Mapping[int, int] | None = None) -> TlsFacts | None:

@@ -39,7 +39,7 @@ def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
     ring = None
     if has_secrets:
         ring = _load_key_ring(options.key_logs, options.private_keys, options.key_password)
-    embedded = b"".join(map(_EMBEDDED.read, paths))
+    embedded = b"".join(map(_EMBEDDED.read_secrets, paths))
     if embedded and (ring is not None or has_cryptography()):
         ring = KeyRing() if ring is None else ring
         ring.log.feed(embedded)
@@ -60,7 +60,7 @@ class _EmbeddedSecrets:
         self._found: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
         self.size = 0
 
-    def read(self, path: str) -> bytes:
+    def read_secrets(self, path: str) -> bytes:
         """Returns the key logs in a capture; none if it cannot be read, which whoever reads the packets tells."""
         try:
             status = os.stat(path)

@@ -110,10 +110,17 @@ class Parameters(NamedTuple):
         master = secrets.find(key_log.CLIENT_RANDOM, self.client.random)
         if master is None and self.exchange is not None:
             master = self._exchange_master(self.exchange, secrets)
-        if master is None and self.client.ticket:
+        return self._find_resumed(secrets) if master is None else master
+
+    def _find_resumed(self, secrets: Secrets) -> bytes | None:
+        """Returns the master secret of the session that goes on, and keeps it for exports of this one's secrets."""
+        master = None
+        if self.client.ticket:
             master = secrets.find(key_log.SESSION_ID, name_ticket(self.client.ticket))
         if master is None and self.server.session_id:
             master = secrets.find(key_log.SESSION_ID, self.server.session_id)
+        if master is not None:
+            secrets.learn(key_log.CLIENT_RANDOM, self.client.random, master)
         return master
 
     def _exchange_master(self, exchange: RsaExchange, secrets: Secrets) -> bytes | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import lt
 from typing import NamedTuple
 
@@ -43,7 +44,11 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class RecordReader:
-    """Cuts records. missing: bytes since the last known end of a record, while it hunts."""
+    """Cuts records.
+
+    missing: bytes since the last known end of a record, while it hunts. judged: spans of the next record that were
+    looked at for long losses, and their bytes.
+    """
 
     buffer: bytearray = field(default_factory=bytearray)
     spans: deque[Span] = field(default_factory=deque)
@@ -52,6 +57,7 @@ class RecordReader:
     missing: int = 0
     tried: int = 0
     at: int = 0
+    judged: tuple[int, int] = (0, 0)
 
     @property
     def buffered(self) -> int:
@@ -76,7 +82,7 @@ class RecordReader:
 
     def replace(self, rest: bytes, spans: list[Span]) -> None:
         """Goes on with other bytes that wait, because records were read elsewhere."""
-        self.buffer, self.spans, self.at = bytearray(rest), deque(spans), 0
+        self.buffer, self.spans, self.at, self.judged = bytearray(rest), deque(spans), 0, (0, 0)
 
     def feed(self, data: bytes, packet: int, time: int) -> None:
         """Adds the next bytes of the direction, which a packet brought at a time (ns since 1970)."""
@@ -187,13 +193,20 @@ class RecordReader:
         return False
 
     def _is_long_loss(self, size: int) -> bool:
-        """Returns whether a loss begins within the next `size` bytes and hides more than them."""
-        for span in self.spans:
-            if span.lost > size:
-                return True
-            size -= span.length
-            if size <= 0:
+        """Returns whether a loss begins within the next `size` bytes and hides more than them.
+
+        Looks at each span once for each record.
+        """
+        spans = self.spans
+        seen, covered = self.judged
+        new = reversed(list(islice(reversed(spans), len(spans) - seen))) if seen else iter(spans)
+        for span in new:
+            if covered >= size:
                 break
+            if span.lost > size - covered:
+                return True
+            seen, covered = seen + 1, covered + span.length
+        self.judged = seen, covered
         return False
 
     def _fall_out(self) -> None:
@@ -213,6 +226,7 @@ class RecordReader:
     def _take(self, size: int) -> tuple[Span, ...]:
         """Removes the next `size` bytes; returns their spans."""
         self.at += size
+        self.judged = 0, 0
         first = self.spans[0]
         if first.length == size and not first.lost:
             self.spans.popleft()

@@ -43,10 +43,10 @@ def _read_raw(reader: RowReader, rows: Ints, streams: Ints, places: Ints) -> Ite
     """Yields the facts of raw rows at some places, of connections on which no keys were tried."""
     if not len(places):
         return
-    from analyzer.decode.tls_facts import find_raw_rows, read_facts  # lazy: few captures have raw rows of TLS
+    from analyzer.decode.tls_facts import list_raw_rows, read_facts  # lazy: few captures have raw rows of TLS
 
     session = reader.session
-    first_rows = find_raw_rows(session, np.unique(streams[places]))
+    first_rows = list_raw_rows(session, np.unique(streams[places]))
     known: dict[tuple[int, ...], TlsFacts | None] = {}
     for place, stream, row in zip(places.tolist(), streams[places].tolist(), rows[places].tolist(), strict=True):
         found = first_rows.get(stream, {})

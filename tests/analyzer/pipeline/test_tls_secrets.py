@@ -48,7 +48,7 @@ def test_all_blocks_are_found_and_nothing_else(tmp_path: Path, monkeypatch: pyte
     decoy = encode_secrets(logs[0])[:-4] + b"\xff" * 4
     path = tmp_path / "a.pcapng"
     path.write_bytes(b"\n\r\r\n" + encode_secrets(logs[0]) + b"xKSLTTLSK" + decoy + encode_secrets(logs[1]) + b"KSLT")
-    assert tls_secrets._EmbeddedSecrets().read(str(path)) == b"".join(logs)
+    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path)) == b"".join(logs)
 
 
 def test_what_is_remembered_is_bounded_and_of_the_file_as_it_is(
@@ -58,6 +58,6 @@ def test_what_is_remembered_is_bounded_and_of_the_file_as_it_is(
     known, path = tls_secrets._EmbeddedSecrets(), tmp_path / "0.pcapng"
     for number in range(9):
         path.write_bytes(b"\n\r\r\n" + encode_secrets(b"%d" % number * (number + 90)))
-        assert known.read(str(path)) == b"%d" % number * (number + 90)
+        assert known.read_secrets(str(path)) == b"%d" % number * (number + 90)
         assert known.size <= 300
-    assert known.read(str(tmp_path / "gone")) == b""
+    assert known.read_secrets(str(tmp_path / "gone")) == b""

@@ -128,6 +128,10 @@ def test_a_private_key_decrypts_rsa_exchanges_and_resumed_sessions(tmp_path: Pat
         found, session = decrypt(flights, ring)
         assert found == sent(flights)
         assert session.facts.resumed == bool(number)
+        lines = list(ring.log.lines(session.facts.random))  # an export embeds them, and needs the private key no more
+        alone = KeyRing()
+        alone.log.feed("\n".join(lines).encode())
+        assert decrypt(flights, alone)[0] == found
     (tmp_path / "other").mkdir()
     other, _ = make_certificate(tmp_path / "other")
     assert decrypt(sessions[0], KeyRing([], [str(other)]))[1].facts.refusal is Refusal.NO_KEY

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyzer.columns.arrays import Ints
+from analyzer.decode import tls_facts
 from analyzer.decode.rows import RowReader
 from analyzer.query.fields.catalog import resolve_fields
 from analyzer.query.fields.reading import FieldReader
@@ -34,6 +36,23 @@ def test_rows_have_the_facts_of_their_connection(with_keys: bool, streaming: boo
         assert ETM in each_row
         chosen = compile_filter('tls.version == "TLS 1.2" and tls.handshake.ja4 ~ "^t12i"')
         assert len(chosen.select_rows(RowReader(session), range(len(rows)))) == len(rows)
+
+
+def test_raw_rows_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many parts of the rows are asked for."""
+    asked = []
+    search = tls_facts.find_raw_rows
+
+    def count(session: Session, streams: Ints | None = None) -> dict[int, dict[int, int]]:
+        asked.append(streams)
+        return search(session, streams)
+
+    monkeypatch.setattr(tls_facts, "find_raw_rows", count)
+    with Session([TLS / "k_ossl_t12_etm_sha256.pcap.zst"]).load() as session:
+        reading, (field,) = FieldReader(RowReader(session), ()), resolve_fields(["tls.ja4"])
+        each = [reading.read_by_row(field, np.array([row])) for row in range(len(session.rows))]
+    assert {value for (values,) in each for value in values} == {ETM[-1]}
+    assert asked == [None]
 
 
 def test_rows_without_tls_have_none() -> None:
