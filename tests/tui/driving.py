@@ -79,7 +79,7 @@ class Drive:
         pumps = [window, *window.screen_stack, *window.screen.walk_children()]
         return (
             any(pump.message_queue_size or pump._next_callbacks for pump in pumps)
-            or bool(window.screen._dirty_widgets or window.screen._callbacks)
+            or bool(window.screen._dirty_widgets)
             or any(pump._layout_required for pump in window.screen.walk_children(with_self=True))
         )
 

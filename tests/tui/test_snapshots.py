@@ -22,6 +22,7 @@ from tests.tui.fake_capture import FakeCapture
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
 from tui.screens import page, status_bars
+from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -56,7 +57,8 @@ async def worked(found: Drive) -> None:
     screen, done = found.window.screen, threading.Event()
     if isinstance(screen, FilterBar):
         await found.until(lambda: not screen.is_reading)
-
+    if isinstance(screen, DiagramPage):
+        await found.until(lambda: screen.page.count > 1)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
@@ -91,6 +93,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),
     "packets": (keys("P"), keys("escape")),
+    "diagram": (keys("S"), keys("escape")),
     "follow": (keys("f"), keys("escape")),
 }
 """How to come to a screen, and back."""
