@@ -23,7 +23,14 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.query.fields.catalog import DOTTED_ALIASES, UnknownField, find_field, find_near, list_fields, list_shared_names
+from analyzer.query.fields.catalog import (
+    DOTTED_ALIASES,
+    UnknownField,
+    find_field,
+    find_near,
+    list_fields,
+    list_shared_names,
+)
 from analyzer.query.fields.dense import ChoiceColumn, NumberColumn
 from analyzer.query.fields.keys import FIELDS, NAMES
 from analyzer.query.fields.path import FieldKind, FieldPath, find_names
