@@ -9,6 +9,7 @@ once more; columns that nobody named in schema() are not made. `readStream` is i
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -19,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import make_rules, parse_rule
+from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
 from analyzer.pipeline.options import WINDOW, Options
 from analyzer.pipeline.origins import RowFilter
@@ -77,13 +78,15 @@ class SourceOptions:
             raise UserError('No capture was given. Give files or folders: load("captures/").')
         try:
             rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
+            if any(isinstance(where, StreamNumber) for where, _ in rules):
+                raise ValueError("Streams have no numbers. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
             make_rules(dict(rules))
             options = Options(
                 decode_as=tuple(rules),
                 fields=given.get("fields", "true").lower() == "true",
-                window=int(given.get("window", WINDOW)),
-                partitions=int(given["partitions"]) if "partitions" in given else None,
-                key_logs=tuple(filter(None, [given.get("keylog")])),
+                window=_parse_whole(given, "window") or WINDOW,
+                partitions=_parse_whole(given, "partitions"),
+                key_logs=tuple(map(os.path.abspath, filter(None, [given.get("keylog")]))),
             )
             settle = float(given["settle"]) if "settle" in given else None
         except ValueError as error:
@@ -99,6 +102,16 @@ class SourceOptions:
                 "system, or use analyzer.pipeline.read(spark, [URI])."
             )
         return found.files
+
+
+def _parse_whole(given: Mapping[str, str], name: str) -> int | None:
+    """Returns a whole number above 0; None if it was not given. Raises ValueError."""
+    if name not in given:
+        return None
+    number = int(given[name])
+    if number < 1:
+        raise ValueError(f"{name} is {number}. Give 1 or more.")
+    return number
 
 
 class CaptureSource(DataSource):
@@ -153,16 +166,16 @@ class CaptureReader(DataSourceReader):
 
     def _note(self, found: Filter) -> None:
         kind, column, value = type(found).__name__, getattr(found, "attribute", ())[:1], getattr(found, "value", None)
-        values = frozenset(value if isinstance(value, list | tuple) else [value])
         if not column or kind not in ("EqualTo", "EqualNullSafe", "In", *_FROM, *_TO):
             return
-        name, wanted = column[0], self._wanted
-        if name == "capture" and kind not in (*_FROM, *_TO):
+        name, wanted, is_name = column[0], self._wanted, kind not in (*_FROM, *_TO)
+        if name == "capture" and is_name:
+            values = _make_set(value)
             self._captures = values if self._captures is None else self._captures & values
         if self._query.table not in TIME_OF:
             return
-        if name in ("protocol", "operation") and kind not in (*_FROM, *_TO):
-            self._wanted = wanted.require_name(name, values)
+        if name in ("protocol", "operation") and is_name:
+            self._wanted = wanted.require_name(name, _make_set(value))
         elif kind != "In" and (span := self._find_span(name, value)) is not None:
             first, last = span
             if kind not in _TO:
@@ -206,6 +219,11 @@ class CaptureReader(DataSourceReader):
         options = replace(self._query.options, fields=self._columns.has("fields"))
         rows = build_capture_rows(files, options, self._query.table, share, self._wanted)
         return map(self._columns.convert, rows)
+
+
+def _make_set(value: Any) -> frozenset[Any]:
+    """The values of a filter on a column of texts."""
+    return frozenset(value if isinstance(value, list | tuple) else [value])
 
 
 _FROM, _TO = ("GreaterThan", "GreaterThanOrEqual"), ("LessThan", "LessThanOrEqual")

@@ -94,6 +94,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
     middle = sorted(everything["time_ns"].to_pylist())[len(everything) // 2]
     filters = [
         EqualTo(("capture",), str(captures)),
+        EqualTo(("error",), {"name": "x"}),
         In(("operation",), ("Metadata", "SaslHandshake")),
         GreaterThanOrEqual(("time_ns",), middle),
     ]
@@ -104,7 +105,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
     assert rows == [
         row
         for row in everything.to_pylist()
-        if row["capture"] == str(captures) and row["operation"] in filters[1].value and row["time_ns"] >= middle
+        if row["capture"] == str(captures) and row["operation"] in filters[2].value and row["time_ns"] >= middle
     ]
     assert rows
     assert {row["source_ip"] for row in rows} == {"127.0.0.1"}
@@ -117,6 +118,11 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
         ({"table": "x"}, "There is no table 'x'. Give one of messages,"),
         ({"table": "names"}, "No capture was given."),
         ({"path": "x", "window": "a"}, "An option of the data source is wrong: invalid literal"),
+        ({"path": "x", "partitions": "0"}, "An option of the data source is wrong: partitions is 0. Give 1 or more."),
+        (
+            {"path": "x", "decode_as": "stream==1=kafka"},
+            "An option of the data source is wrong: Streams have no numbers.",
+        ),
         ({"path": "x", "decode_as": "1=x"}, "An option of the data source is wrong: There is no protocol 'x'"),
     ],
 )
