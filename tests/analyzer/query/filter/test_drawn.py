@@ -22,8 +22,8 @@ SAID_BY_STREAMS = {
 }
 """What no printed row has, so that the oracle cannot know it.
 
-tests/analyzer/decode/test_packets.py, test_network.py and test_tls.py of tests/analyzer/query/fields, and
-tests/tui/model/test_colour_rules.py test them.
+tests/analyzer/decode/test_packets.py, and test_network.py, test_slow.py and test_tls.py of tests/analyzer/query/fields,
+test them.
 """
 
 DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}
