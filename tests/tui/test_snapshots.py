@@ -24,6 +24,7 @@ from tui.inputs import CaptureState
 from tui.screens import page, status_bars
 from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
+from tui.screens.views_page import ViewsPage
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 WRITES = os.environ.get("SNAPSHOTS") == "write"
@@ -59,6 +60,8 @@ async def worked(found: Drive) -> None:
         await found.until(lambda: not screen.is_reading)
     if isinstance(screen, DiagramPage):
         await found.until(lambda: screen.page.count > 1)
+    if isinstance(screen, ViewsPage):
+        await found.until(lambda: screen.maker.is_whole)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()

@@ -83,7 +83,6 @@ class ActivityControl:
         self._next, self._has_timer, self._stopped = 0.0, False, False
         self._filter = TimeFilter("", None)
         self._brush: TimeSpan | None = None
-        self._base_text = ""
         self._base_rows: Ints | None = None
         self._brushes = 0
         self._drawn: ActivityLines | None = None
@@ -120,10 +119,16 @@ class ActivityControl:
     def update(self) -> None:
         """Measures again soon, because rows, filter or size have changed; draws the window at once."""
         in_force = self._filters.in_force
-        self._filter = TimeFilter.parse("" if in_force is None else in_force.text)
-        matches = self._timeline.timeline.matches
-        if self._filter.span is None or (self._filter.base != self._base_text):
-            self._base_text, self._base_rows = self._filter.base, matches if self._filter.span is None else None
+        text, before = "" if in_force is None else in_force.text, self._filter
+        found = TimeFilter.parse(text)
+        brushed = before._replace(span=found.span)
+        if brushed.text == text:
+            found = brushed  # the base without the parentheses that a brush needs
+        if found.span is None:
+            self._base_rows = self._timeline.timeline.matches
+        elif found.base != before.base:
+            self._base_rows = None
+        self._filter = found
         self._brush = self._filter.span
         self._is_wanted = True
         self._measure_soon()

@@ -25,8 +25,8 @@ from dissectors.values import number, structs
 LONG = SECOND
 """Nanoseconds that a message waits for a consumer with permits before that is worth saying."""
 
-MOST_UNACKNOWLEDGED = 65_536
-"""Messages of a consumer that are remembered until it acknowledges them."""
+MOST_UNACKNOWLEDGED = 1 << 18
+"""Messages of all consumers together that are remembered until they are acknowledged."""
 
 _ENTRY = ("message_id", "ledgerId"), ("message_id", "entryId")
 _MS = 1_000_000
@@ -53,7 +53,9 @@ class BlockedConsumers(PulsarCheck):
     """Finds consumers that have permits and get nothing, although there is something for them."""
 
     def _begin(self) -> None:
-        self.consumers: NumberedTable[_Consumer] = NumberedTable()
+        self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.forget)
+        self.remembered = 0
+        """Unacknowledged messages of all consumers."""
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
         self.stored: BoundedTable[tuple[str, Place], int] = BoundedTable()
@@ -75,6 +77,7 @@ class BlockedConsumers(PulsarCheck):
         key = event.stream, number(event.values, "consumer_id")
         topic = read_text(event.values, "topic") or ""
         permits = ConsumerPermits(known=True)
+        self.forget(self.consumers.pop(key))
         self.consumers[key] = _Consumer(name_consumer(key[1], event.values), topic, permits, event.losses, event.time)
 
     def find_consumer(self, event: MessageEvent) -> _Consumer | None:
@@ -82,9 +85,17 @@ class BlockedConsumers(PulsarCheck):
         key = event.stream, number(event.values, "consumer_id")
         known = self.consumers.get(key)
         if known is not None and known.losses != event.losses:
-            self.consumers.pop(key)
+            self.forget(self.consumers.pop(key))
             return None
         return known
+
+    def forget(self, known: _Consumer | None) -> None:
+        """Counts no longer what a consumer has not acknowledged, which is not among the consumers any more."""
+        self.remembered -= len(known.unacknowledged) if known is not None else 0
+
+    def receive_close(self, event: MessageEvent) -> None:
+        """Forgets a consumer that is closed."""
+        self.forget(self.consumers.pop((event.stream, number(event.values, "consumer_id"))))
 
     def receive_flow(self, event: MessageEvent) -> None:
         """Notes that a consumer asks for messages."""
@@ -98,12 +109,15 @@ class BlockedConsumers(PulsarCheck):
         """Notes what a consumer acknowledges; of a cumulative acknowledgement all before it."""
         known = self.find_consumer(event)
         places = [place for each in structs(event.values.get("message_id")) if (place := read_place(each)) is not None]
-        if known is None:
+        if known is None or not places:
             return
+        before = len(known.unacknowledged)
         if read_text(event.values, "ack_type") == "Cumulative":
-            places = [each for each in known.unacknowledged if places and each <= max(places)]
+            last = max(places)
+            places = [each for each in known.unacknowledged if each <= last]
         for each in places:
             known.unacknowledged.pop(each, None)
+        self.remembered -= before - len(known.unacknowledged)
 
     def receive_message(self, event: MessageEvent) -> None:
         """Notes a delivery, which may have waited for an acknowledgement."""
@@ -118,8 +132,9 @@ class BlockedConsumers(PulsarCheck):
                 self.find("blocked", who=known.name, took=waited, count=known.most)
         known.permits.take(count_messages(event.values), event.time)
         known.since = event.time
-        if len(known.unacknowledged) < MOST_UNACKNOWLEDGED:
+        if self.remembered < MOST_UNACKNOWLEDGED and place not in known.unacknowledged:
             known.unacknowledged[place] = None
+            self.remembered += 1
         known.most = len(known.unacknowledged)
 
     on = (
@@ -127,6 +142,7 @@ class BlockedConsumers(PulsarCheck):
         | subscribe_to("PRODUCER", receive_producer, "producer_id", "topic", roles=_REQUEST)
         | subscribe_to("SEND_RECEIPT", receive_receipt, "producer_id", *_ENTRY, roles=(Role.RESPONSE,))
         | subscribe_to("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
+        | subscribe_to("CLOSE_CONSUMER", receive_close, "consumer_id")
         | subscribe_to("ACK", receive_ack, "consumer_id", "ack_type", *_ENTRY)
         | subscribe_to(
             *("MESSAGE", receive_message, "consumer_id", "redelivery_count", "ack_set", *_ENTRY),
