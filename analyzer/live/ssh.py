@@ -108,7 +108,7 @@ class SshTap(DumpcapTap):
 
     def explain(self, output: str) -> str:
         """Returns what ssh, or the program on the other machine, said last."""
-        if "Invalid capture filter" in output or "syntax error" in output:
+        if self._expression and ("Invalid capture filter" in output or "syntax error" in output):
             return f"-f {self._expression}: this is not a capture filter"
         lines = REASONS.findall(output) or [line.strip() for line in output.splitlines() if line.strip()]
         reason = lines[-1].strip().rstrip(".") if lines else "the connection ended"

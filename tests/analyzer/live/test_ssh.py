@@ -163,6 +163,7 @@ def test_what_fails_there_is_said(remote: int, interface: str, expression: str, 
         SshTap(0, f"ssh://127.0.0.1:{remote}/{interface}", expression, 0, True)
 
 
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs ssh")
 def test_nobody_listens() -> None:
     with pytest.raises(CaptureError, match=r"Cannot capture on lo@127.0.0.1 by ssh: .*refused"):
         SshTap(0, "ssh://127.0.0.1:9/lo", "", 0, True)

@@ -152,7 +152,10 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
         tries = [[batch for each in reader.partitions(offset, end) for batch in reader.read(each)] for _ in range(2)]
         assert tries[0] == tries[1]
         rows, offset = [*rows, *tries[1]], end
+        (chain,) = (path for path in state.iterdir() if path.is_dir())
+        (chain / "_batch-killed").mkdir()
         reader.commit(end)
+        assert os.listdir(chain) == [f"open-{end['batch']}"]
         assert reader.latestOffset(end) == end
     found = pa.Table.from_batches(rows).select(build_schema(table).names).cast(build_schema(table))
     build(tmp_path / "whole_again")
@@ -163,6 +166,8 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
     mine = in_order(table, found)
     assert [row for row in mine if (row["capture"], row.get("id") or row.get("request_id")) in known] == ended
     assert len(os.listdir(state)) == 2
+    with pytest.raises(UserError, match="is the state of another query"):
+        reader.initialOffset()
 
 
 def test_a_stream_needs_a_state(tmp_path: Path) -> None:
