@@ -8,10 +8,8 @@ once more; columns that nobody named in schema() are not made. `readStream` is i
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -20,12 +18,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
-from analyzer.pipeline.options import WINDOW, Options
 from analyzer.pipeline.origins import RowFilter
-from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.table_schemas import ALL_TABLES, build_ddl
+from analyzer.pipeline.source_options import SourceOptions
+from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.table_schemas import build_ddl
 from analyzer.pipeline.views import list_times
 from analyzer.query.fields.keys import parse_address, parse_port
 
@@ -43,75 +40,6 @@ TIME_OF = {"messages": "time", "exchanges": "request_time", "records": "time"}
 
 ENDPOINTS: Mapping[str, Sequence[str]] = {"messages": ("source", "destination"), "streams": ("client", "server")}
 """Columns with address:port, which are there as address and as port, too."""
-
-NAMES = (
-    *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
-    *("state", "settle"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What was given to option() and load(). capture: a regular expression that names captures.
-
-    state, settle: for streams, see data_stream.py.
-    """
-
-    table: str
-    paths: Sequence[str]
-    options: Options
-    capture: str | None = None
-    state: str | None = None
-    settle: float | None = None
-
-    @classmethod
-    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
-        """Raises UserError for what is unknown or wrong."""
-        unknown = sorted(name for name in given if name.lower() not in NAMES)
-        if unknown:
-            raise UserError(f"The data source has no option {unknown[0]!r}. It has {', '.join(NAMES)}.")
-        table = given.get("table", "messages")
-        if table not in ALL_TABLES:
-            raise UserError(f"There is no table {table!r}. Give one of {', '.join(ALL_TABLES)}.")
-        paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
-        if not paths:
-            raise UserError('No capture was given. Give files or folders: load("captures/").')
-        try:
-            rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
-            if any(isinstance(where, StreamNumber) for where, _ in rules):
-                raise ValueError("Streams have no numbers. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
-            make_rules(dict(rules))
-            options = Options(
-                decode_as=tuple(rules),
-                fields=given.get("fields", "true").lower() == "true",
-                window=_parse_whole(given, "window") or WINDOW,
-                partitions=_parse_whole(given, "partitions"),
-                key_logs=tuple(map(os.path.abspath, filter(None, [given.get("keylog")]))),
-            )
-            settle = float(given["settle"]) if "settle" in given else None
-        except ValueError as error:
-            raise UserError(f"An option of the data source is wrong: {error}") from error
-        return cls(table, paths, options, given.get("capture"), given.get("state"), settle)
-
-    def find_files(self, *, needed: bool = True) -> tuple[CaptureFile, ...]:
-        """Returns the captures. Raises UserError for one that only Spark reads."""
-        found = find_captures(self.paths, self.capture, needed=needed)
-        if found.remote:
-            raise UserError(
-                f"The data source reads files that workers can open, and {found.remote[0]} is none. Mount its file "
-                "system, or use analyzer.pipeline.read(spark, [URI])."
-            )
-        return found.files
-
-
-def _parse_whole(given: Mapping[str, str], name: str) -> int | None:
-    """Returns a whole number above 0; None if it was not given. Raises ValueError."""
-    if name not in given:
-        return None
-    number = int(given[name])
-    if number < 1:
-        raise ValueError(f"{name} is {number}. Give 1 or more.")
-    return number
 
 
 class CaptureSource(DataSource):

@@ -35,9 +35,10 @@ from analyzer.pipeline.capture_rows import (
     split_rows,
 )
 from analyzer.pipeline.commit import write_atomically
-from analyzer.pipeline.data_source import ColumnMaker, SourceOptions
+from analyzer.pipeline.data_source import ColumnMaker
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE_SCHEMA, BatchContext, build_pointer_rows
 from analyzer.pipeline.topic_names import NAMES, index_names, merge_names

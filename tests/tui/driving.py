@@ -95,7 +95,7 @@ class Drive:
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
         await self.until(self._knows_streams)
-        await self.until(lambda: self.main.activity.is_settled)
+        await self.until(lambda: self.main.activity.meter.is_settled)
         await self.settle()
 
     def _knows_streams(self) -> bool:

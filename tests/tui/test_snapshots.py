@@ -65,7 +65,7 @@ async def worked(found: Drive) -> None:
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
-    await found.until(lambda: found.main.activity.is_settled)
+    await found.until(lambda: found.main.activity.meter.is_settled)
 
 
 FETCH = ("ctrl+g", "4", "8", "enter")

@@ -11,7 +11,7 @@ async def brushed(found: Drive, rows: list[int]) -> list[int]:
     """Waits until the list has fewer rows; returns those of `rows` in the brushed times."""
     await found.until(lambda: found.rows() != rows)
     await found.filtered()
-    await found.until(lambda: found.main.activity.is_settled)
+    await found.until(lambda: found.main.activity.meter.is_settled)
     in_force = found.main.filter.in_force
     assert in_force is not None
     first, end = in_force.text.split('"')[-4], in_force.text.split('"')[-2]
@@ -30,7 +30,7 @@ def _read_time(text: str) -> int:
 
 @driven(size=(120, 30))
 async def test_the_list_follows_a_brush(found: Drive) -> None:
-    activity = found.main.activity
+    activity = found.main.activity.meter
     await found.filter(BASE)
     rows = found.rows()
     await found.until(lambda: activity.is_settled)

@@ -20,9 +20,10 @@ from pyspark.sql.types import StructType
 
 from analyzer.errors import UserError
 from analyzer.pipeline.capture_rows import WHOLE, WHOLE_TABLES, Share, build_capture_rows
-from analyzer.pipeline.data_source import CaptureReader, CaptureSource, SourceOptions
+from analyzer.pipeline.data_source import CaptureReader, CaptureSource
 from analyzer.pipeline.data_stream import CaptureStreamReader
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.table_schemas import TABLES, build_schema
 from tests.analyzer.pipeline.house import GOLDEN, cut, frames_of, in_order, single, without_files
@@ -118,6 +119,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
         ({"table": "x"}, "There is no table 'x'. Give one of messages,"),
         ({"table": "names"}, "No capture was given."),
         ({"path": "x", "window": "a"}, "An option of the data source is wrong: invalid literal"),
+        ({"path": "x", "fields": "no"}, "An option of the data source is wrong: fields is 'no'. Give true or false."),
         ({"path": "x", "partitions": "0"}, "An option of the data source is wrong: partitions is 0. Give 1 or more."),
         (
             {"path": "x", "decode_as": "stream==1=kafka"},
