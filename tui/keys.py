@@ -102,6 +102,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("N", "find_previous", "N", "the previous match; wraps around at the beginning"),
         ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue", "follow"),
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
+        ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (

@@ -54,7 +54,7 @@ def command(
     \b
       wireanalyze diagram captures/kafka.pcap -Y 'group == jg-RangeAssignor'
       wireanalyze diagram captures/kafka.pcap -Y 'stream == 6' --format mermaid
-      wireanalyze diagram captures/zookeeper-ensemble.pcap.zst --format svg > election.svg
+      wireanalyze diagram captures/zookeeper-ensemble.pcap.zst --format svg
 
     Each participant has a lane, and time runs downwards. If there are more messages than N arrows, those that matter
     get arrows of their own: errors, and the messages of rebalances, elections and transactions. The others are folded:

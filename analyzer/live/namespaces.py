@@ -79,7 +79,7 @@ def _find_namespace(name: str) -> NetworkNamespace:
     else:
         path = name if "/" in name else f"{NAMED}/{name}"
         what = f"There is no {path}; ip netns lists the names"
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         raise CaptureError(f"--netns {name}: {what}. Give the number of a process, or a name.")
     return NetworkNamespace(name, path)
 
@@ -102,6 +102,8 @@ def _identify(namespace: NetworkNamespace) -> tuple[int, int]:
     """What two files of one namespace have in common. Raises CaptureError."""
     try:
         status = os.stat(namespace.path)
+    except PermissionError:
+        raise _make_refusal(namespace) from None
     except OSError as error:
         raise CaptureError(f"Cannot open the network namespace of {namespace.name}: {error.strerror}.") from None
     return status.st_dev, status.st_ino
@@ -155,11 +157,15 @@ def _enter(namespace: NetworkNamespace) -> None:
         finally:
             os.close(descriptor)
     except PermissionError:
-        raise CaptureError(
-            f"You may not enter the network namespace of {namespace.name}. Give --via sudo; root needs CAP_SYS_ADMIN."
-        ) from None
+        raise _make_refusal(namespace) from None
     except OSError as error:
         raise CaptureError(f"Cannot enter the network namespace of {namespace.name}: {error.strerror}.") from None
+
+
+def _make_refusal(namespace: NetworkNamespace) -> CaptureError:
+    return CaptureError(
+        f"You may not enter the network namespace of {namespace.name}. Give --via sudo; root needs CAP_SYS_ADMIN."
+    )
 
 
 def _set_namespace(descriptor: int) -> None:

@@ -82,10 +82,10 @@ class PcapRelay:
 
 
 LARGEST = 1 << 24
-"""Bytes of a packet above which the stream is damaged."""
+"""Bytes of a packet or a block above which the stream is damaged."""
 
-HEAD, SHORTEST = 8, 12
-"""Bytes of a block's type and length, and of the shortest block."""
+HEAD, SHORTEST, SHORTEST_PACKET = 8, 12, 32
+"""Bytes of a block's type and length, of the shortest block, and of the shortest block with a packet."""
 
 NUMBER_AT, TIME_AT = 8, 12
 """Offsets in a packet block of the interface number and of the time."""
@@ -116,7 +116,7 @@ class BlockRelay:
         times: list[int] = []
         while at + HEAD <= len(data):
             kind, length = HEADS.unpack_from(data, at)
-            if length < SHORTEST:
+            if not (SHORTEST_PACKET if kind == ENHANCED else SHORTEST) <= length <= LARGEST:
                 raise ValueError(f"a block of {length} bytes")
             if at + length > len(data):
                 break
@@ -157,7 +157,7 @@ def read_header(exactly: Callable[[int], bytes], first: bytes = b"") -> tuple[tu
     for kind in (SECTION, INTERFACE):
         head, first = first or exactly(HEAD), b""
         found, size = HEADS.unpack(head) if len(head) == HEAD else (None, 0)
-        if found != kind:
+        if found != kind or not SHORTEST <= size <= LARGEST:
             return None, head
         block = head + exactly(size - HEAD)
         if len(block) < size or (kind == SECTION and block[HEAD : HEAD + 4] != struct.pack("<I", ORDER)):

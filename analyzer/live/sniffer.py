@@ -236,8 +236,10 @@ def _open_namespace(
     """Opens the taps of one namespace, None: of our own; `first` is the number of the first one in the file."""
     if namespace is None:
         return _open_local(_choose_filter(request, notes), source, first, notes)
-    if source != "ring" or not sys.platform.startswith("linux"):
-        raise CaptureError("--netns and --container need the kernel's packet ring. Leave out --via dumpcap.")
+    if not sys.platform.startswith("linux"):
+        raise CaptureError("--netns and --container are for Linux. Leave them out.")
+    if source != "ring":
+        raise CaptureError("--netns and --container do not work with dumpcap. Give --via sudo.")
     with enter_namespace(namespace):
         rings = _open_rings(_choose_filter(request, notes, f"{namespace.name}: "), first, notes)
     for ring in rings:

@@ -16,7 +16,8 @@ from analyzer.errors import CaptureError
 from analyzer.live.classic_filter import LONGEST
 from analyzer.live.dumpcap import DumpcapTap
 
-SCHEME = "ssh://"
+CONNECT_SECONDS = 8
+"""Seconds in which ssh has to connect: fewer than a program gets to begin, so that ssh says why it cannot."""
 
 HERE = """
 folder=$(mktemp -d) && mkfifo "$folder/in" || exit 1
@@ -41,7 +42,7 @@ tcpdump=$(command -v tcpdump)
 if command -v dumpcap >/dev/null && {{ [ -z "$tcpdump" ] || dumpcap -i {interface} -L >/dev/null 2>&1; }}; then
   set -- dumpcap -q -n {options} -f "$filter"
 elif [ -n "$tcpdump" ]; then
-  set -- tcpdump -U -n {options} "$filter"
+  set -- tcpdump -U -n {options} -- "$filter"
 else
   echo "tcpdump: there is no tcpdump and no dumpcap" >&2
   exit 1
@@ -80,14 +81,20 @@ class RemoteInterface:
         """What the interface is called in the file."""
         return f"{self.interface}@{self.host}"
 
+    @property
+    def destination(self) -> list[str]:
+        """What ssh is given to find the machine."""
+        port = [] if self.port is None else ["-p", str(self.port)]
+        return [*port, self.host.translate({ord("["): None, ord("]"): None})]
+
     def build_command(self, expression: str, snaplen: int, promiscuous: bool) -> list[str]:
         """Returns the command that writes the packets of the interface to its standard output."""
         options = ["-i", self.interface, *([] if promiscuous else ["-p"]), "-s", str(snaplen or LONGEST), "-w", "-"]
         script = THERE.format(
             interface=shlex.quote(self.interface), filter=shlex.quote(expression), options=shlex.join(options)
         )
-        port = [] if self.port is None else ["-p", str(self.port)]
-        ssh = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", *port, self.host.strip("[]")]
+        settings = ("BatchMode=yes", "ServerAliveInterval=15", f"ConnectTimeout={CONNECT_SECONDS}")
+        ssh = ["ssh", "-T", *(word for setting in settings for word in ("-o", setting)), *self.destination]
         return ["/bin/sh", "-c", HERE, "sh", *ssh, f"exec sh -c {shlex.quote(script)}"]
 
 
@@ -101,8 +108,9 @@ class SshTap(DumpcapTap):
 
     def explain(self, output: str) -> str:
         """Returns what ssh, or the program on the other machine, said last."""
-        if "Invalid capture filter" in output or "syntax error" in output:
+        if self._expression and ("Invalid capture filter" in output or "syntax error" in output):
             return f"-f {self._expression}: this is not a capture filter"
         lines = REASONS.findall(output) or [line.strip() for line in output.splitlines() if line.strip()]
         reason = lines[-1].strip().rstrip(".") if lines else "the connection ended"
-        return f"Cannot capture on {self._remote.name} by ssh: {reason}. Try: ssh {self._remote.host} tcpdump -c 1"
+        attempt = f"Try: ssh {' '.join(self._remote.destination)} tcpdump -c 1"
+        return f"Cannot capture on {self._remote.name} by ssh: {reason}. {attempt}"

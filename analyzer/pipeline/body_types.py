@@ -157,13 +157,20 @@ def find_bytes(value: Any) -> bytes | None:
     if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, str):
-        return value.encode()
+        return value.encode("utf-8", "backslashreplace")
     return value if isinstance(value, bytes) else None
+
+
+def _make_float(value: Any) -> float | None:
+    try:
+        return float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        return None
 
 
 _SCALARS: dict[pa.DataType, Converter] = {
     **{kind: _make_bounded(*bounds) for kind, bounds in _BOUNDS.items()},
-    pa.float64(): lambda value: float(value) if type(value) in (int, float) else None,
+    pa.float64(): _make_float,
     pa.bool_(): lambda value: value if isinstance(value, bool) else None,
     TIME: lambda value: value * 10**6 if type(value) is int and -MOST_MS <= value <= MOST_MS else None,
 }

@@ -8,9 +8,8 @@ once more; columns that nobody named in schema() are not made. `readStream` is i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import make_rules, parse_rule
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
-from analyzer.pipeline.options import WINDOW, Options
 from analyzer.pipeline.origins import RowFilter
-from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.table_schemas import ALL_TABLES, build_ddl
+from analyzer.pipeline.source_options import SourceOptions
+from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.table_schemas import build_ddl
 from analyzer.pipeline.views import list_times
 from analyzer.query.fields.keys import parse_address, parse_port
 
@@ -42,63 +40,6 @@ TIME_OF = {"messages": "time", "exchanges": "request_time", "records": "time"}
 
 ENDPOINTS: Mapping[str, Sequence[str]] = {"messages": ("source", "destination"), "streams": ("client", "server")}
 """Columns with address:port, which are there as address and as port, too."""
-
-NAMES = (
-    *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
-    *("state", "settle"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What was given to option() and load(). capture: a regular expression that names captures.
-
-    state, settle: for streams, see data_stream.py.
-    """
-
-    table: str
-    paths: Sequence[str]
-    options: Options
-    capture: str | None = None
-    state: str | None = None
-    settle: float | None = None
-
-    @classmethod
-    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
-        """Raises UserError for what is unknown or wrong."""
-        unknown = sorted(name for name in given if name.lower() not in NAMES)
-        if unknown:
-            raise UserError(f"The data source has no option {unknown[0]!r}. It has {', '.join(NAMES)}.")
-        table = given.get("table", "messages")
-        if table not in ALL_TABLES:
-            raise UserError(f"There is no table {table!r}. Give one of {', '.join(ALL_TABLES)}.")
-        paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
-        if not paths:
-            raise UserError('No capture was given. Give files or folders: load("captures/").')
-        try:
-            rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
-            make_rules(dict(rules))
-            options = Options(
-                decode_as=tuple(rules),
-                fields=given.get("fields", "true").lower() == "true",
-                window=int(given.get("window", WINDOW)),
-                partitions=int(given["partitions"]) if "partitions" in given else None,
-                key_logs=tuple(filter(None, [given.get("keylog")])),
-            )
-            settle = float(given["settle"]) if "settle" in given else None
-        except ValueError as error:
-            raise UserError(f"An option of the data source is wrong: {error}") from error
-        return cls(table, paths, options, given.get("capture"), given.get("state"), settle)
-
-    def find_files(self, *, needed: bool = True) -> tuple[CaptureFile, ...]:
-        """Returns the captures. Raises UserError for one that only Spark reads."""
-        found = find_captures(self.paths, self.capture, needed=needed)
-        if found.remote:
-            raise UserError(
-                f"The data source reads files that workers can open, and {found.remote[0]} is none. Mount its file "
-                "system, or use analyzer.pipeline.read(spark, [URI])."
-            )
-        return found.files
 
 
 class CaptureSource(DataSource):
@@ -153,16 +94,16 @@ class CaptureReader(DataSourceReader):
 
     def _note(self, found: Filter) -> None:
         kind, column, value = type(found).__name__, getattr(found, "attribute", ())[:1], getattr(found, "value", None)
-        values = frozenset(value if isinstance(value, list | tuple) else [value])
         if not column or kind not in ("EqualTo", "EqualNullSafe", "In", *_FROM, *_TO):
             return
-        name, wanted = column[0], self._wanted
-        if name == "capture" and kind not in (*_FROM, *_TO):
+        name, wanted, is_name = column[0], self._wanted, kind not in (*_FROM, *_TO)
+        if name == "capture" and is_name:
+            values = _make_set(value)
             self._captures = values if self._captures is None else self._captures & values
         if self._query.table not in TIME_OF:
             return
-        if name in ("protocol", "operation") and kind not in (*_FROM, *_TO):
-            self._wanted = wanted.require_name(name, values)
+        if name in ("protocol", "operation") and is_name:
+            self._wanted = wanted.require_name(name, _make_set(value))
         elif kind != "In" and (span := self._find_span(name, value)) is not None:
             first, last = span
             if kind not in _TO:
@@ -206,6 +147,11 @@ class CaptureReader(DataSourceReader):
         options = replace(self._query.options, fields=self._columns.has("fields"))
         rows = build_capture_rows(files, options, self._query.table, share, self._wanted)
         return map(self._columns.convert, rows)
+
+
+def _make_set(value: Any) -> frozenset[Any]:
+    """The values of a filter on a column of texts."""
+    return frozenset(value if isinstance(value, list | tuple) else [value])
 
 
 _FROM, _TO = ("GreaterThan", "GreaterThanOrEqual"), ("LessThan", "LessThanOrEqual")

@@ -35,9 +35,10 @@ from analyzer.pipeline.capture_rows import (
     split_rows,
 )
 from analyzer.pipeline.commit import write_atomically
-from analyzer.pipeline.data_source import ColumnMaker, SourceOptions
+from analyzer.pipeline.data_source import ColumnMaker
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE_SCHEMA, BatchContext, build_pointer_rows
 from analyzer.pipeline.topic_names import NAMES, index_names, merge_names
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PLAN = "plan-{}.json"
+UNFINISHED = "_batch-"
+"""How folders of batches begin that a task writes at the moment."""
+
 KNOWN, ROWS = "known.json", "rows.parquet"
 
 
@@ -65,8 +69,13 @@ class CaptureStreamReader(DataSourceStreamReader):
         self._query, self._columns, self._state = query, ColumnMaker(query.table, schema), os.path.abspath(query.state)
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Returns the offset before the first batch."""
+        """Returns the offset before the first batch. Raises UserError if another query has used the state."""
         os.makedirs(self._state, exist_ok=True)
+        first = os.path.basename(self._find_plan(1))
+        if any(name.endswith(".json") and name != first for name in os.listdir(self._state)):
+            raise UserError(
+                f'{self._state} is the state of another query. Give a new folder with .option("state", DIR).'
+            )
         return {"batch": 0}
 
     def latestOffset(self, start: Mapping[str, int], limit: object = None) -> dict[str, int]:  # noqa: N802
@@ -104,12 +113,14 @@ class CaptureStreamReader(DataSourceStreamReader):
             yield from map(self._columns.convert, self._read_batch(chain, number, files))
 
     def commit(self, end: Mapping[str, int]) -> None:
-        """Removes what only batches before `end` needed."""
+        """Removes what only batches before `end` needed, and what killed tasks have left."""
         for name in os.listdir(self._state):
             path = os.path.join(self._state, name)
             if os.path.isdir(path):
-                for old in [each for each in _list_batches(path) if each <= end["batch"]][:-1]:
-                    shutil.rmtree(os.path.join(path, f"{OPEN_PREFIX}{old}"), ignore_errors=True)
+                done = [each for each in _list_batches(path) if each <= end["batch"]][:-1]
+                unfinished = [each for each in os.listdir(path) if each.startswith(UNFINISHED)]
+                for old in (*(f"{OPEN_PREFIX}{number}" for number in done), *unfinished):
+                    shutil.rmtree(os.path.join(path, old), ignore_errors=True)
         for number in range(end["batch"] - 1, 0, -1):
             try:
                 os.unlink(self._find_plan(number))
@@ -120,11 +131,11 @@ class CaptureStreamReader(DataSourceStreamReader):
         os.makedirs(chain, exist_ok=True)
         table, options = self._query.table, self._query.options
         pointers, known = _continue_batch(chain, number, files, options)
-        with tempfile.TemporaryDirectory(prefix="_batch-", dir=chain) as folder:
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=chain) as folder:
             carry = BatchContext(folder, number, False, known["latest"])
             named_rows = select_rows(split_rows(pointers), files, options, NAMES, carry=carry)
             names = merge_names(known["names"], index_names(batch for is_state, batch in named_rows if not is_state))
-        folder = tempfile.mkdtemp(prefix="_batch-", dir=chain)
+        folder = tempfile.mkdtemp(prefix=UNFINISHED, dir=chain)
         states: list[pa.RecordBatch] = []
         try:
             if table in ("files", "findings"):

@@ -33,7 +33,7 @@ def write_logs(folder: str) -> None:
     """Makes tables of Delta of the tables in a folder."""
     for table in ALL_TABLES:
         path = os.path.join(folder, table)
-        _add_files(path, table, None, [*_list_files(path, "")], None)
+        _add_files(path, table, None, [*_list_files(path)], None)
 
 
 def add_batches(folder: str, part: str, batches: int) -> None:
@@ -47,9 +47,11 @@ def add_batches(folder: str, part: str, batches: int) -> None:
         path = os.path.join(folder, table)
         log = DeltaTable(path) if os.path.isdir(os.path.join(path, LOG)) else None
         done = 0 if log is None else log.transaction_version(APPLICATION) or 0
+        names = [*_list_files(path)] if done < batches else []
         for number in range(done + 1, batches + 1):
             properties = CommitProperties(app_transactions=[Transaction(APPLICATION, number)])
-            log = _add_files(path, table, log, [*_list_files(path, part.format(number))], properties)
+            added = [name for name in names if os.path.basename(name).startswith(part.format(number))]
+            log = _add_files(path, table, log, added, properties)
 
 
 def _add_files(
@@ -71,13 +73,12 @@ def _add_files(
     return log
 
 
-def _list_files(path: str, begin: str) -> Iterator[str]:
-    """The Parquet files of a table whose names begin so, within its folder, in order."""
+def _list_files(path: str) -> Iterator[str]:
+    """The Parquet files of a table, within its folder, in order."""
     for place, folders, names in os.walk(path):
-        folders.sort()
-        if LOG not in place:
-            found = (name for name in sorted(names) if name.startswith(begin) and name.endswith(".parquet"))
-            yield from (os.path.relpath(os.path.join(place, name), path) for name in found)
+        folders[:] = sorted(name for name in folders if name != LOG)
+        found = (name for name in sorted(names) if name.endswith(".parquet"))
+        yield from (os.path.relpath(os.path.join(place, name), path) for name in found)
 
 
 def _describe_file(path: str, name: str) -> AddAction:

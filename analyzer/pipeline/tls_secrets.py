@@ -109,32 +109,34 @@ def _read_embedded(path: str) -> bytes:
 def _find_secrets_blocks(file: BinaryIO) -> Iterator[bytes]:
     """Yields the text of Decryption Secrets Blocks, wherever they stand.
 
-    A search for their kind of secrets costs a hundredth of walking from block to block. The file is read and not
-    mapped, because it may be cut at any moment.
+    A search for their kind of secrets costs a hundredth of walking from block to block. Blocks do not overlap, so there
+    is no more text than the file has bytes. The file is read and not mapped, because it may be cut at any moment.
     """
-    before, size, width = b"", 0, 4
+    before, size, width, end = b"", 0, 4, 0
     while part := file.read(PART):
         data = before + part
         for order in "<>":
             kind = struct.pack(f"{order}I", TLS_KEY_LOG)
             at = data.find(kind)
             while at >= 0:
-                place = size - len(before) + at
-                yield _read_block(file, place - 8, order)
+                begin = size - len(before) + at - 8
+                if begin >= end and (found := _read_block(file, begin, order)) is not None:
+                    text, end = found
+                    yield text
                 at = data.find(kind, at + 1)
         size += len(part)
         before = data[1 - width :]
 
 
-def _read_block(file: BinaryIO, begin: int, order: str) -> bytes:
-    """Returns the text of a block at a place; none if there is no such block."""
-    if begin < 0:
-        return b""
+def _read_block(file: BinaryIO, begin: int, order: str) -> tuple[bytes, int] | None:
+    """Returns the text of a block at a place, and where the block ends; None if there is no such block."""
     head = os.pread(file.fileno(), 16, begin)
     if len(head) < 16:
-        return b""
+        return None
     kind, length, _, size = struct.unpack(f"{order}4I", head)
     if kind != SECRETS or not 20 <= length <= MOST_BYTES or size > length - 20:
-        return b""
-    text = os.pread(file.fileno(), length - 16, begin + 16)
-    return text[:size] if text[-4:] == struct.pack(f"{order}I", length) else b""
+        return None
+    end = begin + length
+    if os.pread(file.fileno(), 4, end - 4) != struct.pack(f"{order}I", length):
+        return None
+    return os.pread(file.fileno(), size, begin + 16), end

@@ -84,7 +84,10 @@ def _draw_head(x: int, y: int, way: int, colour: str) -> str:
     return f'<path d="M{x} {y}l{8 * way} -4v8z" fill="{colour}"/>'
 
 
-_MERMAID = str.maketrans({"#": "#35;", ";": "#59;", ":": "#58;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "\n": " "})
+_MERMAID = str.maketrans(
+    {"#": "#35;", ";": "#59;", ":": "#58;", "%": "#37;", "&": "#amp;", "<": "#lt;", ">": "#gt;", '"': "#quot;"}
+)
+"""What ends a text of Mermaid, begins an entity or a tag, or, as `%%{`, changes the settings of the whole diagram."""
 
 
 def write_mermaid(diagram: SequenceDiagram) -> str:

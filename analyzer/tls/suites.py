@@ -201,9 +201,3 @@ def find_suite(code: int) -> Suite | None:
     mac = named if mode in (Mode.CBC, Mode.NULL) else ""
     hashed = "sha256" if mac in ("sha1", "md5") else named
     return Suite(code, name, found["exchange"] or "", mode, key, hashed, mac, _MAC_LENGTHS.get(mac, 0), tag)
-
-
-def find_tls13_suites(secret_length: int) -> tuple[Suite, ...]:
-    """Returns the suites of TLS 1.3 whose secrets have this length in bytes."""
-    suites = (find_suite(code) for code in range(0x1301, 0x1306))
-    return tuple(each for each in suites if each and secret_length == (48 if each.hash == "sha384" else 32))

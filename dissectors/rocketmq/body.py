@@ -13,7 +13,7 @@ seconds, so it has one reader, and values are folded out of its nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 from dissectors.api import Context
@@ -170,7 +170,7 @@ _LISTS: Mapping[str | None, Decode] = {
 }
 
 
-@cache
+@lru_cache(maxsize=256)
 def _make_decompressor(flag: int) -> Decode:
     """What decompresses bodies as a sysFlag says."""
     return lambda content, budget: decompress_body(flag, content, budget, 0)

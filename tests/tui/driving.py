@@ -79,7 +79,7 @@ class Drive:
         pumps = [window, *window.screen_stack, *window.screen.walk_children()]
         return (
             any(pump.message_queue_size or pump._next_callbacks for pump in pumps)
-            or bool(window.screen._dirty_widgets or window.screen._callbacks)
+            or bool(window.screen._dirty_widgets)
             or any(pump._layout_required for pump in window.screen.walk_children(with_self=True))
         )
 
@@ -95,7 +95,7 @@ class Drive:
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
         await self.until(self._knows_streams)
-        await self.until(lambda: self.main.activity.is_settled)
+        await self.until(lambda: self.main.activity.meter.is_settled)
         await self.settle()
 
     def _knows_streams(self) -> bool:

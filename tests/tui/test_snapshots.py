@@ -22,7 +22,9 @@ from tests.tui.fake_capture import FakeCapture
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
 from tui.screens import page, status_bars
+from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
+from tui.screens.views_page import ViewsPage
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 WRITES = os.environ.get("SNAPSHOTS") == "write"
@@ -56,11 +58,14 @@ async def worked(found: Drive) -> None:
     screen, done = found.window.screen, threading.Event()
     if isinstance(screen, FilterBar):
         await found.until(lambda: not screen.is_reading)
-
+    if isinstance(screen, DiagramPage):
+        await found.until(lambda: screen.page.count > 1)
+    if isinstance(screen, ViewsPage):
+        await found.until(lambda: screen.maker.is_whole)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
-    await found.until(lambda: found.main.activity.is_settled)
+    await found.until(lambda: found.main.activity.meter.is_settled)
 
 
 FETCH = ("ctrl+g", "4", "8", "enter")
@@ -91,6 +96,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),
     "packets": (keys("P"), keys("escape")),
+    "diagram": (keys("S"), keys("escape")),
     "follow": (keys("f"), keys("escape")),
 }
 """How to come to a screen, and back."""

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import wireanalyze as wa
+from analyzer.decode.jsonable import JsonWriter
 from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
+from analyzer.pipeline import body_types  # noqa: E402
 from wireanalyze import arrow  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
 
@@ -147,6 +149,13 @@ def test_numbers_that_do_not_fit() -> None:
     assert arrow._make_nanoseconds(np.array([2, huge, -huge - huge]), 10).to_pylist() == [20, None, None]
     parts = [pa.array([huge + 1]), pa.array([0.5])]
     assert arrow._join_chunks(parts).to_pylist() == [float(huge), 0.5]
+    floats = body_types.convert_bodies([1, 10**400, "x"], pa.float64(), JsonWriter())
+    assert floats.to_pylist() == [1.0, None, None]
+
+
+def test_text_that_is_no_unicode_is_escaped() -> None:
+    for kind, wanted in ((pa.string(), r"\ud800"), (pa.binary(), rb"\ud800")):
+        assert body_types.convert_bodies(["\ud800"], kind, JsonWriter()).to_pylist() == [wanted]
 
 
 def test_secrets_are_null() -> None:

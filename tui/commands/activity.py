@@ -23,7 +23,7 @@ def focus_time_line(main: MainScreen) -> None:
     if not bar.is_placed:
         main.show_message("the terminal is too low for the time line", "bar-warning")
         return
-    main.activity.read_moments()
+    main.activity.meter.read_moments()
     main.set_focus(bar)
 
 

@@ -81,6 +81,23 @@ def open_conversation(main: MainScreen) -> None:
     main.app.push_screen(page, main.follow_lead)
 
 
+def open_diagram(main: MainScreen) -> None:
+    """Opens the sequence diagram of the displayed messages, and of the selected stream."""
+    from tui.screens.diagram_page import DiagramPage, DiagramSubject
+
+    scope, place, timeline = make_scope(main), main.timeline.selected, main.timeline.timeline
+    if not timeline.rows:
+        main.show_message("there is no message yet", "bar-warning")
+        return
+    rows = list_rows(scope)
+    subjects = [DiagramSubject("all messages" if scope.filter is None else scope.filter, rows)]
+    if place is not None:
+        mine = main.session.rows.column("stream")[rows] == place.stream
+        subjects.insert(0 if scope.filter is None else 1, DiagramSubject(f"stream {place.stream}", rows[mine]))
+    page = DiagramPage(main.palette, main.session, subjects, None if place is None else place.row)
+    main.app.push_screen(page, main.follow_lead)
+
+
 def open_statistics(main: MainScreen) -> None:
     """Opens the page with the statistics of the displayed messages."""
     from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views

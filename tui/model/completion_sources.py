@@ -23,7 +23,14 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.query.fields.catalog import SPOKEN, UnknownField, find_field, find_near, list_fields, list_shared_names
+from analyzer.query.fields.catalog import (
+    DOTTED_ALIASES,
+    UnknownField,
+    find_field,
+    find_near,
+    list_fields,
+    list_shared_names,
+)
 from analyzer.query.fields.dense import ChoiceColumn, NumberColumn
 from analyzer.query.fields.keys import FIELDS, NAMES
 from analyzer.query.fields.path import FieldKind, FieldPath, find_names
@@ -131,7 +138,7 @@ def read_field_names() -> FieldNames:
     aliases = {name for _, catalog in known for name in catalog.aliases()}
     shared = list_shared_names()
     first = [*FIELDS, *shared, *registry.names(), *others]
-    known_names = {*NAMES, *SPOKEN, *shared, *field_aliases}
+    known_names = {*NAMES, *DOTTED_ALIASES, *shared, *field_aliases}
     return FieldNames((field.name for field in list_fields()), first, known_names, aliases)
 
 

@@ -145,11 +145,11 @@ class CellReader:
         column = self._session.rows.column
         partners = column("partner")[rows]
         times = column("time")
-        asked = (column("role")[rows] == Role.REQUEST) & (partners >= 0)
-        waited = np.where(asked, times[np.maximum(partners, 0)] - times[rows], 0).tolist()
+        requests = (column("role")[rows] == Role.REQUEST) & (partners >= 0)
+        waited = np.where(requests, times[np.maximum(partners, 0)] - times[rows], 0).tolist()
         return [
-            waited[place] if is_asked else latency
-            for place, (is_asked, latency) in enumerate(zip(asked.tolist(), latencies, strict=True))
+            waited[place] if is_answered else latency
+            for place, (is_answered, latency) in enumerate(zip(requests.tolist(), latencies, strict=True))
         ]
 
     def find_stream(self, row: int) -> int:

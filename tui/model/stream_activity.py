@@ -1,8 +1,8 @@
 """The rate of each visible stream over the capture, and its errors, for the sparklines of the list.
 
 Theory. A sparkline has CELLS equal parts of the time from the first announced row to the last. Counting needs columns
-of the index only. Errors need bodies, so another thread finds them, one portion of a stream after the other, and the
-line is painted again when a portion is known. While rows come in, results are kept until the rows have doubled: a
+of the index only. Errors need bodies, so another thread finds them, one part of a stream after the other, and the
+line is painted again when a part is known. While rows come in, results are kept until the rows have doubled: a
 sparkline that is a little old costs no key anything. Results are cached for the last few hundred streams.
 """
 
@@ -22,7 +22,7 @@ CELLS = 12
 MOST_STREAMS = 512
 """The number of streams whose activity is cached."""
 
-PORTION = 1 << 14
+SLICE = 1 << 14
 """The rows of a stream whose errors are found in one task."""
 
 
@@ -114,11 +114,11 @@ class ActivityReader:
     def _add_errors(self, before: StreamActivity, numbers: Ints, first: int, rows: int) -> StreamActivity:
         from analyzer.query.response_errors import find_empty, find_errors  # it loads the filter's fields
 
-        portion = numbers[before.examined : before.examined + PORTION].astype(np.int64)
-        found = find_errors(self._session, portion)
-        failed = portion[found.places[~find_empty(self._session, portion, found)]]
+        part = numbers[before.examined : before.examined + SLICE].astype(np.int64)
+        found = find_errors(self._session, part)
+        failed = part[found.places[~find_empty(self._session, part, found)]]
         errors = np.bincount(self._place(failed, first, rows), minlength=CELLS) + before.errors
-        return before._replace(errors=errors.tolist(), examined=before.examined + PORTION)
+        return before._replace(errors=errors.tolist(), examined=before.examined + SLICE)
 
     def _place(self, numbers: Ints, first: int, rows: int) -> Ints:
         """Returns the cell of each row."""

@@ -133,8 +133,8 @@ class MainScreen(CrashGuard, Screen[None]):
             self.action_do("columns.restore_columns")
         growth = self.ingest.begin()
         self._asker.start()
-        self.activity.comes_live = self.ingest.comes_live
-        self.activity.begin()
+        self.activity.meter.comes_live = self.ingest.comes_live
+        self.activity.meter.begin()
         if self._wanted is not None:
             self.filter.begin(self._wanted)
         self.ingest.take_over(growth)
@@ -157,7 +157,7 @@ class MainScreen(CrashGuard, Screen[None]):
         """Ends reading and decoding; waits at most `patience` seconds for each thread."""
         self.background.stop()
         self.search.stop()
-        self.activity.stop()
+        self.activity.meter.stop()
         self._asker.stop()
         if self._asker.ident is not None:
             self._asker.join(patience)

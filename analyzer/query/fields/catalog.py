@@ -38,7 +38,7 @@ _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
 PLURALS = {"topics": ("topic",), "groups": ("group", "subscription"), "paths": ("path",)}
 """Columns of tables that list things, and the fields whose values they list."""
 
-SPOKEN = {"record.key": "key", "record.value": "value"}
+DOTTED_ALIASES = {"record.key": "key", "record.value": "value"}
 """Names with a point that people use for a short name."""
 
 _NEAR = 3
@@ -79,8 +79,8 @@ def find_known(name: str) -> FieldPath | None:
     """Returns the field that a name means, or None if there is none."""
     if name in NAMES:
         return _find_row_field(name)
-    if name in SPOKEN:
-        return find_known(SPOKEN[name])
+    if name in DOTTED_ALIASES:
+        return find_known(DOTTED_ALIASES[name])
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
         return None if rest else _find_shared(name)

@@ -104,11 +104,10 @@ class LeaderChanges(Check):
             leader = struct(each, "currentLeader")
             if read_error(each) is None or number(leader, "leaderId", _NOBODY) == _NOBODY:
                 continue
-            for cluster in self.clusters.values():
-                if (cluster, name, index) in self.leaders:
-                    change = self.lead(event, (cluster, name, index), leader)
-                    if change is not None:
-                        moved.setdefault(change[:2], []).append(f"{name}[{index}]")
+            known = [place for cluster in self.clusters.values() if (place := (cluster, name, index)) in self.leaders]
+            change = self.lead(event, known[0], leader) if len(known) == 1 else None  # of several, nothing tells which
+            if change is not None:
+                moved.setdefault(change[:2], []).append(f"{name}[{index}]")
         for (old, new), partitions in moved.items():
             self.report(old, new, partitions, 0, has_left=False)
 

@@ -146,23 +146,23 @@ class OffsetResets(Check):
 
     def ask(self, event: MessageEvent) -> None:
         """Notes for which offsets a client asks with ListOffsets."""
-        asked = [
+        lookups = [
             _Reset(event.client_name, (host_of(event.client), name, index), number(each, "timestamp"))
             for topic in structs(event.values.get("topics") if len(self.lost) else None)
             for name in [name_topic(event, topic) or ""]
             for each in structs(topic.get("partitions"))
             for index in [number(each, "partitionIndex", -1)]
         ]
-        self.await_answer(event, asked)
+        self.await_answer(event, lookups)
 
-    def answer(self, asked: list[_Reset], event: MessageEvent) -> None:
+    def answer(self, lookups: list[_Reset], event: MessageEvent) -> None:
         """Handles the answer to ListOffsets, which tells where a consumer goes on."""
         offsets: dict[tuple[str, int], Mapping[str, Any]] = {
             (name_topic(event, topic) or "", number(each, "partitionIndex", -1)): each
             for topic in structs(event.values.get("topics"))
             for each in structs(topic.get("partitions"))
         }
-        for each in asked:
+        for each in lookups:
             found = offsets.get(each.reader[1:])
             offset = -1 if found is None or read_error(found) is not None else number(found, "offset", -1)
             before = self.lost.pop(each.reader) if offset >= 0 else None

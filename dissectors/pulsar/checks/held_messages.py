@@ -25,8 +25,8 @@ from dissectors.values import number, structs
 LONG = SECOND
 """Nanoseconds that a message waits for a consumer with permits before that is worth saying."""
 
-MOST_UNACKNOWLEDGED = 65_536
-"""Messages of a consumer that are remembered until it acknowledges them."""
+MOST_UNACKNOWLEDGED = 1 << 18
+"""Messages of all consumers together that are remembered until they are acknowledged."""
 
 _ENTRY = ("message_id", "ledgerId"), ("message_id", "entryId")
 _MS = 1_000_000
@@ -37,7 +37,7 @@ _REQUEST = (Role.REQUEST,)
 class _Consumer:
     """A consumer. since: when it was sent something last, or got permits, ns since 1970. losses: see MessageEvent.
 
-    held: what it has not acknowledged; most: how many these were since it was sent something last.
+    unacknowledged: what it has not acknowledged; most: how many these were since it was sent something last.
     """
 
     name: str
@@ -45,7 +45,7 @@ class _Consumer:
     permits: ConsumerPermits
     losses: int
     since: int
-    held: dict[Place, None] = field(default_factory=dict)
+    unacknowledged: dict[Place, None] = field(default_factory=dict)
     most: int = 0
 
 
@@ -53,7 +53,9 @@ class BlockedConsumers(PulsarCheck):
     """Finds consumers that have permits and get nothing, although there is something for them."""
 
     def _begin(self) -> None:
-        self.consumers: NumberedTable[_Consumer] = NumberedTable()
+        self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.forget)
+        self.remembered = 0
+        """Unacknowledged messages of all consumers."""
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
         self.stored: BoundedTable[tuple[str, Place], int] = BoundedTable()
@@ -75,6 +77,7 @@ class BlockedConsumers(PulsarCheck):
         key = event.stream, number(event.values, "consumer_id")
         topic = read_text(event.values, "topic") or ""
         permits = ConsumerPermits(known=True)
+        self.forget(self.consumers.pop(key))
         self.consumers[key] = _Consumer(name_consumer(key[1], event.values), topic, permits, event.losses, event.time)
 
     def find_consumer(self, event: MessageEvent) -> _Consumer | None:
@@ -82,9 +85,17 @@ class BlockedConsumers(PulsarCheck):
         key = event.stream, number(event.values, "consumer_id")
         known = self.consumers.get(key)
         if known is not None and known.losses != event.losses:
-            self.consumers.pop(key)
+            self.forget(self.consumers.pop(key))
             return None
         return known
+
+    def forget(self, known: _Consumer | None) -> None:
+        """Counts no longer what a consumer has not acknowledged, which is not among the consumers any more."""
+        self.remembered -= len(known.unacknowledged) if known is not None else 0
+
+    def receive_close(self, event: MessageEvent) -> None:
+        """Forgets a consumer that is closed."""
+        self.forget(self.consumers.pop((event.stream, number(event.values, "consumer_id"))))
 
     def receive_flow(self, event: MessageEvent) -> None:
         """Notes that a consumer asks for messages."""
@@ -98,12 +109,15 @@ class BlockedConsumers(PulsarCheck):
         """Notes what a consumer acknowledges; of a cumulative acknowledgement all before it."""
         known = self.find_consumer(event)
         places = [place for each in structs(event.values.get("message_id")) if (place := read_place(each)) is not None]
-        if known is None:
+        if known is None or not places:
             return
+        before = len(known.unacknowledged)
         if read_text(event.values, "ack_type") == "Cumulative":
-            places = [each for each in known.held if places and each <= max(places)]
+            last = max(places)
+            places = [each for each in known.unacknowledged if each <= last]
         for each in places:
-            known.held.pop(each, None)
+            known.unacknowledged.pop(each, None)
+        self.remembered -= before - len(known.unacknowledged)
 
     def receive_message(self, event: MessageEvent) -> None:
         """Notes a delivery, which may have waited for an acknowledgement."""
@@ -114,19 +128,21 @@ class BlockedConsumers(PulsarCheck):
         is_delayed = isinstance(metadata, dict) and metadata.get("deliver_at_time") is not None
         if stored is not None and (known.permits.now or 0) > 0 and not number(event.values, "redelivery_count"):
             waited = event.time - max(stored, known.since)
-            if waited >= LONG and known.most > len(known.held) and not is_delayed:
+            if waited >= LONG and known.most > len(known.unacknowledged) and not is_delayed:
                 self.find("blocked", who=known.name, took=waited, count=known.most)
         known.permits.take(count_messages(event.values), event.time)
         known.since = event.time
-        if len(known.held) < MOST_UNACKNOWLEDGED:
-            known.held[place] = None
-        known.most = len(known.held)
+        if self.remembered < MOST_UNACKNOWLEDGED and place not in known.unacknowledged:
+            known.unacknowledged[place] = None
+            self.remembered += 1
+        known.most = len(known.unacknowledged)
 
     on = (
         subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=_REQUEST)
         | subscribe_to("PRODUCER", receive_producer, "producer_id", "topic", roles=_REQUEST)
         | subscribe_to("SEND_RECEIPT", receive_receipt, "producer_id", *_ENTRY, roles=(Role.RESPONSE,))
         | subscribe_to("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
+        | subscribe_to("CLOSE_CONSUMER", receive_close, "consumer_id")
         | subscribe_to("ACK", receive_ack, "consumer_id", "ack_type", *_ENTRY)
         | subscribe_to(
             *("MESSAGE", receive_message, "consumer_id", "redelivery_count", "ack_set", *_ENTRY),

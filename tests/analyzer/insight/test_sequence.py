@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from analyzer.columns.text import safe_text
 from analyzer.decode.rows import RowReader
-from analyzer.insight.sequence import DiagramSource, SequenceDiagram, build_sequence
+from analyzer.insight.sequence import DiagramSource, SequenceDiagram, Step, build_sequence
 from analyzer.query.filter import compile_filter
 from analyzer.render.lines import strip_styles
 from analyzer.render.sequence_files import write_mermaid, write_svg
@@ -58,3 +61,35 @@ def test_many_participants_share_a_lane_and_the_rest_is_counted() -> None:
     assert len(found.lanes) == 4
     assert found.lanes[-1] == "others"
     assert found.left_out > 0
+
+
+HOSTILE = [
+    '"><script>alert(1)</script>',
+    "a' onload='b",
+    "; P0->>P1: forged",
+    "two\nlines\r\nP0->>P1: forged",
+    "%%{init: {'securityLevel': 'loose'}}%%",
+    "%% a comment",
+    "#lt;b#gt; &lt;b&gt; &#60;",
+    "]]></text><!-- \x1b[2J\x00\ud800\u202e",
+    "wrap: end",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_names_of_captures_are_only_text_in_files(text: str) -> None:
+    step = Step(0, 0, 1, text, text, error=text, rows=(0,))
+    diagram = SequenceDiagram([text, "other"], [step, Step(1, pause_ns=10**9)], 3, left_out=1)
+    shown = safe_text(text)
+    picture = ElementTree.fromstring(write_svg(diagram))
+    assert {each.tag.rpartition("}")[2] for each in picture.iter()} == {"svg", "style", "rect", "line", "text", "path"}
+    assert {name for each in picture.findall("{*}text") for name in each.attrib} == {"x", "y", "class", "text-anchor"}
+    texts = [each.text or "" for each in picture.findall("{*}text")]
+    assert any(each.rstrip("…") and shown.startswith(each.rstrip("…")) for each in texts)
+    head, *lines = write_mermaid(diagram).splitlines()
+    assert head == "sequenceDiagram"
+    assert [line.split()[0] for line in lines] == ["participant", "participant", "P0-xP1:", "Note", "Note"]
+    for line, start in ((lines[0], "participant P0 as "), (lines[2], "P0-xP1: ")):
+        quoted = line.strip().removeprefix(start)
+        assert not re.search(r'[;:%&<>"]', re.sub(r"#\w+;", "", quoted))
+        assert unescape(re.sub(r"#(\d+);", r"&#\1;", re.sub(r"#([a-z]+);", r"&\1;", quoted))).startswith(shown)

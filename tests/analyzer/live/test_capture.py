@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from analyzer.errors import CaptureError
 from analyzer.live import capture as module
+from analyzer.live import run_monitor
 from analyzer.live.capture import LiveCapture, RunHealth
 from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import CountMessage, RunEndMessage
@@ -239,9 +241,10 @@ def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.Monke
         assert capture.stopped
 
 
-def test_how_far_behind() -> None:
+def test_how_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     run = RunMonitor("/x", Following())
-    now = time.monotonic()
+    now = 1000.0
+    monkeypatch.setattr(run_monitor, "time", SimpleNamespace(monotonic=lambda: now))
     for n in range(1, 4):
         run.count(CountMessage(n * 10, 0, 0), now - 40 + n * 10)
     assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]

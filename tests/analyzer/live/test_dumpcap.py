@@ -73,8 +73,9 @@ def test_times_become_nanoseconds() -> None:
 
 
 def test_what_is_no_pcapng() -> None:
-    with pytest.raises(ValueError, match="a block of 8 bytes"):
-        BlockRelay(0, 1).take(bytearray(struct.pack("<III", 6, 8, 8)))
+    for kind, length in ((5, 8), (6, 28), (6, 1 << 25)):
+        with pytest.raises(ValueError, match=f"a block of {length} bytes"):
+            BlockRelay(0, 1).take(bytearray(struct.pack("<II", kind, length)))
 
 
 def told(stream: bytes) -> tuple[int, int] | None:

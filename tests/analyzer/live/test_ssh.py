@@ -30,6 +30,7 @@ PATIENCE = 20.0
         ("ssh://broker/eth0", ("broker", None, "eth0")),
         ("ssh://me@broker-1.example:2222/any", ("me@broker-1.example", 2222, "any")),
         ("ssh://[fd00::1]:22/eth0.7", ("[fd00::1]", 22, "eth0.7")),
+        ("ssh://me@[fd00::1]/lo", ("me@[fd00::1]", None, "lo")),
         *((uri, None) for uri in ("ssh://broker", "ssh:///eth0", "ssh://-oProxyCommand=x/eth0", "ssh://a b/eth0")),
         *((uri, None) for uri in ("ssh://broker/-w", "ssh://broker/$(id)", "ssh://broker:port/eth0", "ssh://a/b/c")),
     ],
@@ -39,7 +40,9 @@ def test_uri(uri: str, expected: tuple[str, int | None, str] | None) -> None:
         with pytest.raises(CaptureError, match="is no interface of another machine"):
             RemoteInterface.parse(uri)
     else:
-        assert RemoteInterface.parse(uri) == RemoteInterface(*expected)
+        found = RemoteInterface.parse(uri)
+        assert found == RemoteInterface(*expected)
+        assert found.destination[-1] == expected[0].replace("[", "").replace("]", "")
 
 
 @pytest.mark.parametrize(("order", "magic", "unit"), [("<", 0xA1B2C3D4, 1000), (">", 0xA1B23C4D, 1)])
@@ -160,6 +163,7 @@ def test_what_fails_there_is_said(remote: int, interface: str, expression: str, 
         SshTap(0, f"ssh://127.0.0.1:{remote}/{interface}", expression, 0, True)
 
 
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs ssh")
 def test_nobody_listens() -> None:
     with pytest.raises(CaptureError, match=r"Cannot capture on lo@127.0.0.1 by ssh: .*refused"):
         SshTap(0, "ssh://127.0.0.1:9/lo", "", 0, True)

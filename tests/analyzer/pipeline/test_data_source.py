@@ -20,9 +20,10 @@ from pyspark.sql.types import StructType
 
 from analyzer.errors import UserError
 from analyzer.pipeline.capture_rows import WHOLE, WHOLE_TABLES, Share, build_capture_rows
-from analyzer.pipeline.data_source import CaptureReader, CaptureSource, SourceOptions
+from analyzer.pipeline.data_source import CaptureReader, CaptureSource
 from analyzer.pipeline.data_stream import CaptureStreamReader
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.table_schemas import TABLES, build_schema
 from tests.analyzer.pipeline.house import GOLDEN, cut, frames_of, in_order, single, without_files
@@ -94,6 +95,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
     middle = sorted(everything["time_ns"].to_pylist())[len(everything) // 2]
     filters = [
         EqualTo(("capture",), str(captures)),
+        EqualTo(("error",), {"name": "x"}),
         In(("operation",), ("Metadata", "SaslHandshake")),
         GreaterThanOrEqual(("time_ns",), middle),
     ]
@@ -104,7 +106,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
     assert rows == [
         row
         for row in everything.to_pylist()
-        if row["capture"] == str(captures) and row["operation"] in filters[1].value and row["time_ns"] >= middle
+        if row["capture"] == str(captures) and row["operation"] in filters[2].value and row["time_ns"] >= middle
     ]
     assert rows
     assert {row["source_ip"] for row in rows} == {"127.0.0.1"}
@@ -117,6 +119,12 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
         ({"table": "x"}, "There is no table 'x'. Give one of messages,"),
         ({"table": "names"}, "No capture was given."),
         ({"path": "x", "window": "a"}, "An option of the data source is wrong: invalid literal"),
+        ({"path": "x", "fields": "no"}, "An option of the data source is wrong: fields is 'no'. Give true or false."),
+        ({"path": "x", "partitions": "0"}, "An option of the data source is wrong: partitions is 0. Give 1 or more."),
+        (
+            {"path": "x", "decode_as": "stream==1=kafka"},
+            "An option of the data source is wrong: Streams have no numbers.",
+        ),
         ({"path": "x", "decode_as": "1=x"}, "An option of the data source is wrong: There is no protocol 'x'"),
     ],
 )
@@ -146,7 +154,10 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
         tries = [[batch for each in reader.partitions(offset, end) for batch in reader.read(each)] for _ in range(2)]
         assert tries[0] == tries[1]
         rows, offset = [*rows, *tries[1]], end
+        (chain,) = (path for path in state.iterdir() if path.is_dir())
+        (chain / "_batch-killed").mkdir()
         reader.commit(end)
+        assert os.listdir(chain) == [f"open-{end['batch']}"]
         assert reader.latestOffset(end) == end
     found = pa.Table.from_batches(rows).select(build_schema(table).names).cast(build_schema(table))
     build(tmp_path / "whole_again")
@@ -157,6 +168,8 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
     mine = in_order(table, found)
     assert [row for row in mine if (row["capture"], row.get("id") or row.get("request_id")) in known] == ended
     assert len(os.listdir(state)) == 2
+    with pytest.raises(UserError, match="is the state of another query"):
+        reader.initialOffset()
 
 
 def test_a_stream_needs_a_state(tmp_path: Path) -> None:

@@ -51,6 +51,13 @@ def test_all_blocks_are_found_and_nothing_else(tmp_path: Path, monkeypatch: pyte
     assert tls_secrets._EmbeddedSecrets().read_secrets(str(path)) == b"".join(logs)
 
 
+def test_a_block_within_a_block_is_no_block(tmp_path: Path) -> None:
+    text = b"x" * 16 + encode_secrets(b"y" * 16)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(b"\n\r\r\n" + encode_secrets(text))
+    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path)) == text
+
+
 def test_what_is_remembered_is_bounded_and_of_the_file_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,91 @@
+"""The options of the data source `wireanalyze`: what was given to option() and load(), checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analyzer.errors import UserError
+from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
+from analyzer.pipeline.options import WINDOW, Options
+from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.pipeline.table_schemas import ALL_TABLES
+
+NAMES = (
+    *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
+    *("state", "settle"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What was given to option() and load(). capture: a regular expression that names captures.
+
+    state, settle: for streams, see data_stream.py.
+    """
+
+    table: str
+    paths: Sequence[str]
+    options: Options
+    capture: str | None = None
+    state: str | None = None
+    settle: float | None = None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
+        """Raises UserError for what is unknown or wrong."""
+        unknown = sorted(name for name in given if name.lower() not in NAMES)
+        if unknown:
+            raise UserError(f"The data source has no option {unknown[0]!r}. It has {', '.join(NAMES)}.")
+        table = given.get("table", "messages")
+        if table not in ALL_TABLES:
+            raise UserError(f"There is no table {table!r}. Give one of {', '.join(ALL_TABLES)}.")
+        paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
+        if not paths:
+            raise UserError('No capture was given. Give files or folders: load("captures/").')
+        try:
+            rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
+            if any(isinstance(where, StreamNumber) for where, _ in rules):
+                raise ValueError("Streams have no numbers. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
+            make_rules(dict(rules))
+            options = Options(
+                decode_as=tuple(rules),
+                fields=_parse_bool(given, "fields"),
+                window=_parse_whole(given, "window") or WINDOW,
+                partitions=_parse_whole(given, "partitions"),
+                key_logs=tuple(map(os.path.abspath, filter(None, [given.get("keylog")]))),
+            )
+            settle = float(given["settle"]) if "settle" in given else None
+        except ValueError as error:
+            raise UserError(f"An option of the data source is wrong: {error}") from error
+        return cls(table, paths, options, given.get("capture"), given.get("state"), settle)
+
+    def find_files(self, *, needed: bool = True) -> tuple[CaptureFile, ...]:
+        """Returns the captures. Raises UserError for one that only Spark reads."""
+        found = find_captures(self.paths, self.capture, needed=needed)
+        if found.remote:
+            raise UserError(
+                f"The data source reads files that workers can open, and {found.remote[0]} is none. Mount its file "
+                "system, or use analyzer.pipeline.read(spark, [URI])."
+            )
+        return found.files
+
+
+def _parse_whole(given: Mapping[str, str], name: str) -> int | None:
+    """Returns a whole number above 0; None if it was not given. Raises ValueError."""
+    if name not in given:
+        return None
+    number = int(given[name])
+    if number < 1:
+        raise ValueError(f"{name} is {number}. Give 1 or more.")
+    return number
+
+
+def _parse_bool(given: Mapping[str, str], name: str) -> bool:
+    """Returns true or false; true if it was not given. Raises ValueError."""
+    text = given.get(name, "true").lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{name} is {text!r}. Give true or false.")
+    return text == "true"
