@@ -55,7 +55,7 @@ class SizeLimits(Check):
         """Notes the limit among the settings of a topic."""
         for each in structs(settings):
             value = text(each, "value")
-            if _LIMITS.get(text(each, "name") or "") == _OF_TOPIC and value is not None and value.isdigit():
+            if _LIMITS.get(text(each, "name") or "") == _OF_TOPIC and value is not None and value.isdecimal():
                 self.limits[topic] = int(value[:18]), "max.message.bytes"
 
     def receive_topics(self, event: MessageEvent) -> None:
@@ -72,7 +72,7 @@ class SizeLimits(Check):
                 self.learn(name, each.get("configs"))
             for setting in structs(each.get("configs")) if number(each, "resourceType") == _OF_BROKER else ():
                 value = text(setting, "value") or ""
-                if _LIMITS.get(text(setting, "name") or "") == _OF_BROKER and value.isdigit():
+                if _LIMITS.get(text(setting, "name") or "") == _OF_BROKER and value.isdecimal():
                     self.limits[_ANY] = int(value[:18]), "message.max.bytes"
 
     def receive_produced(self, event: MessageEvent) -> None:

@@ -80,7 +80,11 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         [settings(4, "1", "200"), produce(300)],
         [f"{LARGE} 200 (message.max.bytes)"],
     ),
-    "a limit that is not known": (SizeLimits, [settings(2, "u", "200"), settings(2, "t", "-1"), produce(300)], []),
+    "a limit that is not known": (
+        SizeLimits,
+        [settings(2, "u", "200"), settings(2, "t", "-1"), settings(2, "t", "²"), produce(300)],
+        [],
+    ),
     "small enough": (SizeLimits, [settings(2, "t", "200"), produce(200), produce(300, error=0)], []),
     "an offset that is not there": (
         OffsetResets,
