@@ -135,6 +135,7 @@ PLACES = {
     "hex": "In the bytes",
     "folding": "On pages whose lines unfold",
     "views": "In statistics and conversations",
+    "diagram": "In the sequence diagram",
 }
 
 

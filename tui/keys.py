@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -24,6 +24,7 @@ TITLES: dict[KeyPlace, str] = {
     "time": "In the time line (b)",
     "folding": "In findings (F), packets (P) and conversations (f)",
     "views": "In statistics (s) and conversations (C)",
+    "diagram": "In the sequence diagram (S)",
 }
 
 
@@ -227,6 +228,13 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "screen.less", "-", "fold all; of the rate, longer intervals"),
         ("r", "screen.anew", "r", "count again: there may be new data"),
     ),
+    "diagram": (
+        ("tab", "turn(1)", "Tab", "the next subject: the filter, the connection, reports of the selected message"),
+        ("shift+tab", "turn(-1)", "Shift+Tab", "the previous subject"),
+        ("plus,equals_sign", "detail(2)", "+", "more arrows: fewer messages are folded"),
+        ("minus", "detail(0.5)", "-", "fewer arrows"),
+        ("w", "save", "w", "save it as text, SVG or Mermaid", "", True),
+    ),
 }
 
 KEYS = tuple(
@@ -254,7 +262,7 @@ SYNONYMS: Mapping[str, str] = {
     "pages.open_packets": "frames tcp",
     "pages.open_properties": "summary about file",
     "pages.open_reports": "rebalance groups lag consumer producers transactions sessions election timeline",
-    "navigation.go_to_partner": "request response answer reply",
+    "navigation.go_to_partner": "request response answer reply diff compare",
     "navigation.toggle_mark": "bookmark",
     "navigation.go_to_number": "jump goto line",
     "sorting.choose_column": "order slowest largest",

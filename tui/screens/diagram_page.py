@@ -12,7 +12,7 @@ from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
@@ -22,6 +22,7 @@ from analyzer.render.amounts import format_counted
 from analyzer.render.sequence_files import write_mermaid, write_svg
 from analyzer.render.sequence_text import count_lanes, format_note, format_sequence
 from analyzer.session import Session
+from tui import keys
 from tui.model.leads import MessageLead
 from tui.screens.page import Page, PageLine
 from tui.theme import Palette
@@ -46,13 +47,7 @@ class DiagramPage(Page):
     row: the selected message, whose reports are further subjects; None: nothing is selected.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "turn(1)", show=False),
-        Binding("shift+tab", "turn(-1)", show=False),
-        Binding("plus,equals_sign", "detail(2)", show=False),
-        Binding("minus", "detail(0.5)", show=False),
-        Binding("w", "save", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("diagram")
     HINTS = (("Enter", "go there"), ("Tab", "another subject"), ("+ -", "more or fewer arrows"), ("w", "save"),
              ("Esc", "back"))  # fmt: skip
 
