@@ -262,7 +262,7 @@ SYNONYMS: Mapping[str, str] = {
     "pages.open_packets": "frames tcp",
     "pages.open_properties": "summary about file",
     "pages.open_reports": "rebalance groups lag consumer producers transactions sessions election timeline",
-    "navigation.go_to_partner": "request response answer reply",
+    "navigation.go_to_partner": "request response answer reply diff compare",
     "navigation.toggle_mark": "bookmark",
     "navigation.go_to_number": "jump goto line",
     "sorting.choose_column": "order slowest largest",

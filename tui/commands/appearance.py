@@ -127,7 +127,7 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
     listed.invalidate()
     if wrong:
         more = f" ({len(wrong) - 1} more are invalid)" if len(wrong) > 1 else ""
-        main.bars.show_warning(wrong[0] + more)
+        main.bars.show_for_seconds(wrong[0] + more)
 
 
 def choose_palette(main: MainScreen) -> None:

@@ -187,6 +187,7 @@ class ActivityControl:
 
     def _show_all(self, by: int, cell: int | None) -> None:
         self._show_view(None)
+        self._bars.show_message("the line shows the whole capture")
 
     def _show_view(self, view: TimeSpan | None) -> None:
         self.meter.skip_pause()
@@ -221,3 +222,4 @@ class ActivityControl:
         else:
             self._brush = None
             self._put_in_force(self._filter.base)
+            self._bars.show_message("all times are shown")

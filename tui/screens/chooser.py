@@ -115,7 +115,6 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
     def on_mount(self) -> None:
         """Shows the title and all choices, with the cursor on the current one."""
-        self._title_bar.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -131,6 +130,8 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
     def _show(self, at: int) -> None:
         self.pane.lines = [(each.line, each.key) for each in self._left]
+        nothing = [] if self._left else [BarPart("bar-warning", ": nothing matches")]
+        self._title_bar.show([BarPart("bar-title", f" {self._title}"), *nothing])
         self.pane.update_count()
         self.pane.place_cursor(at)
 

@@ -62,11 +62,8 @@ class DetailView:
         self.show_status()
         if place is None:
             self.show_nothing()
-        elif place.row is None:
-            cells = self._timeline.read_stream(place.stream)
-            self._show(None, f"stream {place.stream}", make_stream_notes(self._session, cells), ())
         else:
-            self._show_row(place.row)
+            self.refresh()
 
     def _show_row(self, row: int) -> None:
         """Shows a row: at once, or after another thread has decoded it if it is long or in fragments."""
@@ -85,9 +82,14 @@ class DetailView:
         )
 
     def refresh(self) -> None:
-        """Shows the selected row again."""
+        """Shows the selected row or stream again."""
         place = self._timeline.selected
-        if place is not None and place.row is not None:
+        if place is None:
+            return
+        if place.row is None:
+            cells = self._timeline.read_stream(place.stream)
+            self._show(None, f"stream {place.stream}", make_stream_notes(self._session, cells), ())
+        else:
             self._show_row(place.row)
 
     def _take_session_contents(self, row: int, session_contents: SessionContents | None) -> None:

@@ -176,7 +176,7 @@ class Ingest:
         """Returns whether the list takes rows over; a paused one resumes if it must lose rows."""
         if self.is_paused and growth.pressing and growth.first > self._timeline.timeline.first:
             self.is_paused = False
-            self._bars.show_warning("the list continues: its oldest messages are evicted")
+            self._bars.show_for_seconds("the list continues: its oldest messages are evicted")
         return not self.is_paused
 
     def toggle_pause(self) -> None:
@@ -191,6 +191,8 @@ class Ingest:
         self.take_over()
         self._filters.worker.end()
         timeline.finish()
+        if self._view.detail is None:
+            self._view.refresh()  # a stream has got more messages meanwhile
         bars.counts = bars.counts.with_end(error)
         self._say_heads()
         self.show_title()
@@ -213,7 +215,7 @@ class Ingest:
             return
         if not alone and growth.pressing and not any(getattr(each, "HOLDS_ROWS", False) for each in app.screen_stack):
             self._close_others()
-            self._bars.show_warning("the page was closed because its messages are evicted")
+            self._bars.show_for_seconds("the page was closed because its messages are evicted")
         elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
             return
         self._filters.worker.evict(first)

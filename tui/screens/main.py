@@ -263,6 +263,10 @@ class MainScreen(CrashGuard, Screen[None]):
     def _sort_again(self) -> None:
         self.action_do("sorting.sort_again")
 
+    @on(Pane.Refusal)
+    def _refuse(self, message: Pane.Refusal) -> None:
+        self.show_message(message.reason, "bar-warning")
+
     @on(TimelinePane.TreeRequest)
     def _to_tree(self) -> None:
         self.tree_pane.focus()

@@ -134,12 +134,12 @@ def make_title(
             right.insert(0, BarPart("bar-warning", f" filtering {filtered.percent} % "))
     for noun, number in many:
         words, _, nouns = format_counted(number, noun).partition(" ")
-        left += [BarPart("bar-dim", "   "), BarPart("bar", words), BarPart("bar-dim", f" {nouns}")]
+        left += [BarPart("bar-dim", "   ", noun), BarPart("bar", words, noun), BarPart("bar-dim", f" {nouns}", noun)]
     if counts.memory is not None:
         left += [
-            BarPart("bar-dim", "   "),
-            BarPart("bar", f"{counts.memory / 1e6:,.0f} MB"),
-            BarPart("bar-dim", " of memory"),
+            BarPart("bar-dim", "   ", "memory"),
+            BarPart("bar", f"{counts.memory / 1e6:,.0f} MB", "memory"),
+            BarPart("bar-dim", " of memory", "memory"),
         ]
     return left, right
 
@@ -238,7 +238,9 @@ class StatusBars:
     """
 
     def __init__(self, palette: Palette, title: str, timeline: TimelinePane, tree: TreePane, hex_pane: HexPane) -> None:
-        self.widgets = {name: Bar(palette, base, id=name, whole=name == "keys") for name, base in BARS.items()}
+        self.widgets = {
+            name: Bar(palette, base, id=name, whole=name in ("title", "keys")) for name, base in BARS.items()
+        }
         self.timeline, self.tree, self.hex = timeline, tree, hex_pane
         self.panes: dict[KeyPlace, Pane] = {"list": timeline, "tree": tree, "hex": hex_pane}
         self.counts = TitleCounts()
@@ -263,9 +265,9 @@ class StatusBars:
         follows = self.timeline.following and self.counts.is_reading
         self._stays = time.monotonic() + MESSAGE_SECONDS if text and follows else 0.0
 
-    def show_warning(self, text: str) -> None:
-        """Shows a warning for a few seconds, whatever is selected."""
-        self.show_message(text, "bar-warning")
+    def show_for_seconds(self, text: str, style: str = "bar-warning") -> None:
+        """Shows a message for a few seconds, whatever is selected."""
+        self.show_message(text, style)
         self._stays = time.monotonic() + MESSAGE_SECONDS
 
     def set_problem(self, problem: str | None) -> bool:

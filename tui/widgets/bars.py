@@ -95,13 +95,13 @@ class Bar(PaintedWidget):
 
 
 def _leave_out(parts: Sequence[BarPart], width: int) -> list[BarPart]:
-    """Returns the parts up to the first name whose parts do not fit into `width` cells together."""
+    """Returns the parts up to the first name whose parts do not fit into `width` cells together, without a name all."""
     found: list[BarPart] = []
     used = 0
-    for _, group in groupby(parts, lambda part: part.name):
+    for name, group in groupby(parts, lambda part: part.name):
         pieces = list(group)
         used += sum(cell_len(safe_text(part.text)) for part in pieces)
-        if used > width:
+        if used > width and name:
             break
         found += pieces
     return found

@@ -208,12 +208,19 @@ class TreePane(Pane):
         else:
             self.post_message(self.BytesRequest())
 
+    def _can_fold(self) -> bool:
+        """Whether the field at the cursor has members; posts why not."""
+        can = bool(self.count and self.outline.lines[self.cursor].node.children)
+        if not can:
+            self.post_message(self.Refusal("this line has no members to fold: Enter goes to its bytes"))
+        return can
+
     def _action_fold(self) -> None:
-        if self.count:
+        if self._can_fold():
             self._fold(opened=not self.outline.is_open(self.cursor))
 
     def _action_inward(self) -> None:
-        if not self.count or not self.outline.lines[self.cursor].node.children:
+        if not self._can_fold():
             return
         if self.outline.is_open(self.cursor):
             self.move_cursor(self.cursor + 1)

@@ -8,6 +8,7 @@ screen whenever a line comes in.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -49,6 +50,12 @@ class Pane(PaintedWidget, can_focus=True):
 
     class SidewaysScroll(Message):
         """The visible columns have changed."""
+
+    @dataclass
+    class Refusal(Message):
+        """A key has no effect here; `reason` says why."""
+
+        reason: str
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)

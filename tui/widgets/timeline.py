@@ -342,7 +342,10 @@ class TimelinePane(Pane):
             self._select_place(timeline.find_place(self.count - 1))
         elif first and self.count and timeline.rows and self.target is None:
             self.cursor = 0 if timeline.flat else min(1, self.count - 1)  # the first stream's first message
-            self._select_place(timeline.find_place(self.cursor))
+            place = timeline.find_place(self.cursor)
+            if place is not None and place.row is None and len(rows := timeline.visible_rows[:1]):
+                place = self._find_unfolded(self.find_place(int(rows[0])))  # the first streams have no messages
+            self._select_place(place)
         else:
             self._select_place(self._find_unfolded(self.target or self.selected))
 
@@ -445,8 +448,14 @@ class TimelinePane(Pane):
         self._select_place(place)
         self.following = self.following and self.cursor == self.count - 1
 
+    def _can_fold(self) -> bool:
+        """Whether the view has streams to fold; posts why not."""
+        if self.timeline.flat:
+            self.post_message(self.Refusal("the list is one flat timeline: v shows streams, which fold"))
+        return not self.timeline.flat
+
     def _fold(self, stream: int, *, opened: bool) -> None:
-        if not self.timeline.flat and self.timeline.is_open(stream) != opened:
+        if self._can_fold() and self.timeline.is_open(stream) != opened:
             self.timeline.fold(stream, opened=opened)
             self._select_place(self.selected)
             if opened:
@@ -470,16 +479,18 @@ class TimelinePane(Pane):
 
     def _action_inward(self) -> None:
         place = self.selected
-        if place is None or place.row is not None or self.timeline.flat:
+        if place is None or not self._can_fold():
             return
-        if not self.timeline.is_open(place.stream):
+        if place.row is not None:
+            self.post_message(self.Refusal("nothing folds beneath a message: Enter goes to its fields"))
+        elif not self.timeline.is_open(place.stream):
             self._fold(place.stream, opened=True)
         elif self.timeline.count_rows(place.stream):
             self.move_cursor(self.cursor + 1)
 
     def _action_outward(self) -> None:
         place = self.selected
-        if place is None or self.timeline.flat:
+        if place is None or not self._can_fold():
             return
         if place.row is not None:
             self.move_cursor(self.timeline.find_line(ListPlace(place.stream)))
@@ -493,6 +504,6 @@ class TimelinePane(Pane):
         self._fold_all(opened=False)
 
     def _fold_all(self, *, opened: bool) -> None:
-        if not self.timeline.flat:
+        if self._can_fold():
             self.timeline.fold_all(opened=opened)
             self._select_place(self.selected)

@@ -290,7 +290,7 @@ def test_many_that_are_alike_but_for_some(tmp_path: Path, seed: int, taken: Take
 @pytest.mark.parametrize("number", ["007", "-0", "+1", "1.5", "1e3", "-", "1 ", "9" * 17, "9" * 18, "1" * 20])
 def test_numbers_of_json_next_to_plain_ones(tmp_path: Path, number: str, taken: Taken) -> None:
     """Some of these are no JSON at all: where 5 stood, a number in the way of a number makes another body."""
-    bodies = [b'{"clientID":"1@2","heartbeatFingerprint":%s}' % each.encode() for each in ("5", number, "-12", number)]
+    bodies = [b'{"clientID":"1@2","heartbeatFingerprint":%s}' % each.encode() for each in ("5", number, "-123", number)]
     writes = tuple((CLIENT, command(HEARTBEAT, body, opaque=at)) for at, body in enumerate(bodies, 1))
     talk = Talk(writes, ENDS)
     with Session([capture(tmp_path / "a.pcap", segments(talk, whole), talk)]).load() as session:
