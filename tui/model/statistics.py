@@ -273,7 +273,7 @@ class OverviewView(TextView):
             yield _make_item("never answered", "none")
         if total.orphans:
             lead = FilterLead("role == response and not partner")
-            yield _make_item("no request captured", f"of {total.orphans:,} answers", lead, "warning")
+            yield _make_item("request missing", f"of {total.orphans:,} answers", lead, "warning")
 
     def _make_table_lines(self, width: int) -> Iterator[ViewLine]:
         state = ViewState()
