@@ -133,6 +133,7 @@ PLACES = {
     "list": "In the list",
     "tree": "In the fields",
     "hex": "In the bytes",
+    "time": "In the time line",
     "folding": "On pages whose lines unfold",
     "views": "In statistics and conversations",
     "diagram": "In the sequence diagram",

@@ -108,7 +108,7 @@ def build_sequence(
     sequence = _Sequence(session, rows, find_participants(session, rows, source.names), most_lanes)
     chosen = next((each for each in sequence.choices(source) if sequence.count_steps(each) <= most), None)
     if chosen is None:
-        chosen = np.isin(rows, source.events)
+        chosen = sequence.choose_turns(source, most)
     steps = list(sequence.make_steps(chosen))
     return SequenceDiagram(
         sequence.lanes, list(_add_pauses(steps[:most])), len(rows), sum(each.count for each in steps[most:])
@@ -140,6 +140,7 @@ class _Sequence:
         operation[answered] = operation[self._partner[answered]]
         columns = [sides[:, 0], sides[:, 1], np.where(self._role == Role.REQUEST, -1, by_client), operation]
         (*_, self._operations), self._kinds = make_group_keys(columns)
+        self._groups: Ints = np.zeros(len(rows), np.int64)
 
     def _find_partners(self, partner: Ints) -> Ints:
         """Returns the place of each row's partner among the rows, -1 for none."""
@@ -159,6 +160,28 @@ class _Sequence:
         for chosen in (events | parts | errors | first, events | errors | first, events | first, events | errors):
             yield self._with_partners(chosen)
 
+    def choose_turns(self, source: DiagramSource, most: int) -> Bools:
+        """Returns the events that differ from the one before between two lanes, if these steps fit; else all events.
+
+        Folds then end only at steps between the same lanes.
+        """
+        events: Bools = np.isin(self._rows, source.events)
+        _, groups = make_group_keys(
+            [np.minimum(self._sender, self._receiver), np.maximum(self._sender, self._receiver)]
+        )
+        order = np.argsort(groups, kind="stable")
+        at = order[events[order]]
+        operation = self._operations[self._kinds[at]]
+        is_turn = np.ones(len(at), bool)
+        is_turn[1:] = (np.diff(operation) != 0) | (np.diff(groups[at]) != 0)
+        turns = np.zeros(len(events), bool)
+        turns[at[is_turn]] = True
+        before, self._groups = self._groups, groups
+        if self.count_steps(turns) <= most:
+            return turns
+        self._groups = before
+        return events
+
     def _with_partners(self, chosen: Bools) -> Bools:
         found = chosen.copy()
         found[self._partner[chosen & (self._partner >= 0)]] = True
@@ -171,8 +194,10 @@ class _Sequence:
     def _fold(self, chosen: Bools) -> tuple[Ints, Ints]:
         """Returns the first place of each fold, and the number of exchanges in it."""
         rest = np.flatnonzero(~chosen & ~((self._role == Role.RESPONSE) & (self._partner >= 0)))
-        between = np.cumsum(chosen)[rest]
-        _, keys = make_group_keys([between, self._kinds[rest]])
+        order = np.argsort(self._groups, kind="stable")
+        between = np.zeros(len(chosen), np.int64)
+        between[order] = np.cumsum(chosen[order])
+        _, keys = make_group_keys([between[rest], self._kinds[rest]])
         _, first, counts = np.unique(keys, return_index=True, return_counts=True)
         return rest[first], counts
 

@@ -35,6 +35,7 @@ async def test_the_list_follows_a_brush(found: Drive) -> None:
     rows = found.rows()
     await found.until(lambda: activity.is_settled)
     line = found.text("time-line")
+    assert "◆" in line
 
     await found.press("b", "shift+right", "shift+right", "shift+right", "shift+left")
     assert found.rows() == rows

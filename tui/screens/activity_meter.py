@@ -58,7 +58,7 @@ class ActivityMeter:
         self.base_rows: Ints | None = None
         self.comes_live = False
         self._screen, self._session, self._bar, self._on_change = screen, session, bar, on_change
-        self._listed, self._counts = bars.timeline, bars.counts
+        self._listed, self._bars = bars.timeline, bars
         self._worker = BackgroundWorker(screen.call_later)
         self._view: TimeSpan | None = None
         self._errors = np.zeros(0, np.int64)
@@ -124,7 +124,7 @@ class ActivityMeter:
         if self.base_rows is not None:
             rows = self.base_rows[(self.base_rows >= timeline.first) & (self.base_rows < timeline.rows)]
         session, view, every = self._session, self._view, slice(timeline.first, timeline.rows)
-        reads = not self._counts.is_reading or self.comes_live
+        reads = not self._bars.counts.is_reading or self.comes_live
         start = max(self._examined, timeline.first)
         part = np.arange(start, min(start + ERROR_ROWS, timeline.rows)) if reads else np.zeros(0, np.int64)
 
@@ -157,14 +157,14 @@ class ActivityMeter:
         self._on_change()
         if has_more:
             self._is_wanted = True
-        elif self.moments is None and not self._counts.is_reading and timeline.rows <= MOST_EVENT_ROWS:
+        elif self.moments is None and not self._bars.counts.is_reading and timeline.rows <= MOST_EVENT_ROWS:
             self.read_moments()
         if self._is_wanted:
             self._measure_soon()
 
     def read_moments(self) -> None:
         """Reads rebalances, elections and other events from the reports, once, when the input has been read."""
-        if self.moments is not None or self._counts.is_reading or self._stopped:
+        if self.moments is not None or self._bars.counts.is_reading or self._stopped:
             return
         self.moments, self._is_measuring = [], True
 

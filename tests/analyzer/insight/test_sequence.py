@@ -17,7 +17,10 @@ from analyzer.render.lines import strip_styles
 from analyzer.render.sequence_files import write_mermaid, write_svg
 from analyzer.render.sequence_text import format_sequence
 from analyzer.session import Session
+from tests.documents import ROOT
 from tests.tui.driving import KAFKA
+
+ELECTION = ROOT.parent / "shared" / "truth" / "zookeeper" / "en395_leader_kill.pcap.zst"
 
 
 def diagram_of(filter_text: str, steps: int, lanes: int = 12) -> SequenceDiagram:
@@ -61,6 +64,17 @@ def test_many_participants_share_a_lane_and_the_rest_is_counted() -> None:
     assert len(found.lanes) == 4
     assert found.lanes[-1] == "others"
     assert found.left_out > 0
+
+
+@pytest.mark.skipif(not ELECTION.exists(), reason=f"{ELECTION.name} is absent")
+def test_an_election_is_told_in_one_screen() -> None:
+    with Session([ELECTION]) as session:
+        session.load()
+        found = build_sequence(session, np.arange(len(session.rows)), DiagramSource.load(session))
+    assert (found.left_out, len(found.steps) <= 64) == (0, True)
+    told = [step.operation for step in found.steps if step.count == 1]
+    assert told.count("UPTODATE") == 3
+    assert sum(step.count for step in found.steps if step.operation == "Notification") > told.count("Notification")
 
 
 HOSTILE = [
