@@ -65,6 +65,7 @@ async def worked(found: Drive) -> None:
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
+    await found.until(lambda: not found.main.search._worker.is_searching(forward=True))
     await found.until(lambda: found.main.activity.meter.is_settled)
 
 
