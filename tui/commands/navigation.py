@@ -98,8 +98,8 @@ def go_to_partner(main: MainScreen) -> None:
     else:
         main.timeline.peek(row)
         main.view.select_row(row, "its partner, ")
-        said = f"message {row + 1} is its partner; the filter hides it: Esc shows all messages"
-        main.bars.show_for_seconds(said, "bar")
+        text = f"message {row + 1} is its partner; the filter hides it: Esc shows all messages"
+        main.bars.show_for_seconds(text, "bar")
 
 
 def go_to_number(main: MainScreen) -> None:
