@@ -81,3 +81,9 @@ def _read_beginning(session: Analysis, row: int, most: int = MOST_READ) -> bytes
         parts.append(session.source.store.read_bytes(at, length))
         most -= length
     return b"".join(parts)
+
+
+def is_decrypted(session: Analysis, row: int) -> bool:
+    """Returns whether the bytes of a row are plaintext of TLS; what its packets carried is ciphertext then."""
+    facts = session.engine.tls.find(session.rows.cell("stream", row))
+    return facts is not None and facts.refusal is None and any(facts.opened)

@@ -21,6 +21,7 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces
 from analyzer.decode.masking import Span, find_secret_spans
 from analyzer.decode.packets import list_packets
+from analyzer.decode.tls_facts import is_decrypted
 from analyzer.session import Session
 from analyzer.tcp.reassembly import SNAPPED
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
@@ -84,7 +85,7 @@ def frames_of(session: Session, row: int) -> list[CapturedFrame]:
     records = _records(session, numbers)
     known = {int(number): place for place, number in enumerate(numbers[: len(records)])}
     tcp = _tcp(session, records)
-    begins = _begins(session, row, numbers, records, tcp)
+    begins = {} if is_decrypted(session, row) else _begins(session, row, numbers, records, tcp)
     found = []
     for each in brought:
         number = int(each["number"])
@@ -119,10 +120,10 @@ def frame_bytes(
 ) -> tuple[bytes, list[Span]]:
     """Returns the bytes of a frame, and the spans of them to hide; `rows` messages are known.
 
-    Without knowing where its payload belongs all of it is hidden.
+    Without knowing where its payload belongs all of it is hidden. Ciphertext is not.
     """
     data = session.source.store.read_bytes(frame.at, frame.captured)
-    if show_secrets:
+    if show_secrets or is_decrypted(session, row):
         return data, []
     if frame.tcp is None or frame.begin is None:
         return data, [(0 if frame.tcp is None else frame.tcp.head, len(data))]

@@ -155,12 +155,7 @@ class RecordReader:
         return False
 
     def _header(self, at: int) -> tuple[int, int, int] | None:
-        """Returns content type, version, and size with the header; None if there can be no record."""
-        kind, version = self.buffer[at], self.buffer[at + 1] << 8 | self.buffer[at + 2]
-        length = self.buffer[at + 3] << 8 | self.buffer[at + 4]
-        if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or version > 0x0304 or length > MOST_BODY:
-            return None
-        return kind, version, HEADER + length
+        return read_header(self.buffer, at)
 
     def _find_candidate(self, end: int) -> int:
         """Returns the next place before `end` that looks like a header and was not tried, or -1."""
@@ -248,3 +243,38 @@ class RecordReader:
             taken.append(span)
             size -= span.length
         return tuple(taken)
+
+
+def read_header(data: bytes | bytearray, at: int) -> tuple[int, int, int] | None:
+    """Reads the five bytes of a record's header at `at` (RFC 8446, 5.1).
+
+    Returns content type, version, and size with the header; None if there can be no record.
+    """
+    kind, version, length = data[at], data[at + 1] << 8 | data[at + 2], data[at + 3] << 8 | data[at + 4]
+    if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or version > 0x0304 or length > MOST_BODY:
+        return None
+    return kind, version, HEADER + length
+
+
+def find_first_record(data: bytes) -> int:
+    """Returns where in bytes of one direction the first record begins, or -1 if none does.
+
+    From there on each record ends where the next one begins. The last one may be incomplete.
+    """
+    at = data.find(3)
+    while at >= 0:
+        if at and _holds_records(data, at - 1):
+            return at - 1
+        at = data.find(3, at + 1)
+    return -1
+
+
+def _holds_records(data: bytes, at: int) -> bool:
+    if at + HEADER > len(data):
+        return False
+    while at + HEADER <= len(data):
+        header = read_header(data, at)
+        if header is None:
+            return False
+        at += header[2]
+    return True

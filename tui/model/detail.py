@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import ROW_KEYS, RowReader
+from analyzer.decode.tls_facts import is_decrypted
 from analyzer.insight.related import RelatedValues, relate_by_names
 from analyzer.render.durations import format_duration
 from analyzer.render.hexdump import format_hexdump_line
@@ -33,7 +34,7 @@ from analyzer.render.message_text import format_row_place
 from analyzer.render.tree_json import PrintedMessage
 from analyzer.render.tree_text import format_finding, format_title
 from analyzer.session import Session
-from dissectors.field import Field, Tree
+from dissectors.field import Field, Source, Tree
 from dissectors.name_binding import SessionContents
 from tui.model.row_cells import StreamCells
 
@@ -61,7 +62,7 @@ class MessageDetail:
     """One message.
 
     masks: for each source the ascending spans to hide, none if secrets are shown. known: what other messages told about
-    it by now.
+    it by now. carriers: of a decrypted message its TLS records and packets, empty until somebody looks at them.
     """
 
     row: int
@@ -71,6 +72,18 @@ class MessageDetail:
     masks: Mapping[int, list[Span]]
     partner: int | None
     known: RelatedValues
+    carriers: tuple[Source, ...] = ()
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """What the hex pane can show: the sources of the tree, then what carried the message."""
+        return (*self.tree.sources, *self.carriers)
+
+    def add_carriers(self, records: bytes, packets: bytes) -> MessageDetail:
+        """Returns the same message with the bytes that carried it."""
+        first = len(self.tree.sources)
+        carriers = Source(first, "TLS records", records), Source(first + 1, "packets", packets)
+        return replace(self, carriers=carriers)
 
 
 def read_detail(
@@ -107,7 +120,9 @@ def read_detail(
         notes.append(TreeNote(format_finding(finding), place))
     masks = {} if limits.show_secrets else find_secret_spans(tree)
     partner = read_cell(session, "partner", row)
-    return MessageDetail(row, format_title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
+    title = format_title(message, tree.sources[0].length)
+    detail = MessageDetail(row, title, tuple(notes), tree, masks, partner, known)
+    return detail.add_carriers(b"", b"") if is_decrypted(session, row) else detail
 
 
 def find_range(what: Field | TreeNote) -> ByteRange | None:

@@ -14,6 +14,7 @@ from functools import partial
 from analyzer.decode.content import read_cell
 from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import read_session_contents
+from analyzer.insight.tls_carriers import TlsCarriers, read_carriers
 from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.field import Field, Tree
@@ -59,6 +60,7 @@ class DetailView:
         """Shows the selection of the list; None: nothing is selected."""
         self._background.cancel("detail")
         self._background.cancel("session")
+        self._background.cancel("carriers")
         self.show_status()
         if place is None:
             self.show_nothing()
@@ -197,11 +199,13 @@ class DetailView:
 
     def cycle_source(self, by: int) -> None:
         """Shows the source `by` tabs further; after the last tab comes the first."""
-        sources = 0 if self.detail is None else len(self.detail.tree.sources)
+        sources = 0 if self.detail is None else len(self.detail.sources)
         if sources > 1:
             self.show_source((self.source + by) % sources)
         else:
-            self._bars.show_message("there is no other source: nothing was decompressed or reassembled", "bar-warning")
+            self._bars.show_message(
+                "there is no other source: nothing was decompressed, decrypted or reassembled", "bar-warning"
+            )
 
     def show_source(self, source: int) -> None:
         """Shows another source in the hex pane."""
@@ -212,7 +216,20 @@ class DetailView:
         if detail is None:
             self._hex.show(None, b"", ())
         else:
-            self._hex.show((detail.row, source), detail.tree.sources[source].data, detail.masks.get(source, ()))
+            shown = detail.sources[source]
+            self._hex.show((detail.row, source), shown.data, detail.masks.get(source, ()))
+            if shown in detail.carriers and not shown.data:
+                work = partial(read_carriers, self._session, detail.row)
+                self._background.submit("carriers", work, partial(self._take_carriers, detail.row))
+        self._say_heads()
+
+    def _take_carriers(self, row: int, carriers: TlsCarriers) -> None:
+        detail = self.detail
+        if detail is None or detail.row != row:
+            return
+        self.detail = detail.add_carriers(*carriers)
+        if self.source >= len(detail.tree.sources):
+            self._hex.show((row, self.source), self.detail.sources[self.source].data, ())
         self._say_heads()
 
     def select_row(self, row: int, what: str = "") -> None:

@@ -295,7 +295,7 @@ class StatusBars:
         list follows its end, None if no rows are expected.
         """
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
-        sources = () if detail is None else detail.tree.sources
+        sources = () if detail is None else detail.sources
         heads: dict[KeyPlace, list[BarPart]] = {
             "list": make_list_head(
                 self.timeline.columns.make_titles(), self.timeline.sorting, self.timeline.left, focused=focused["list"]
@@ -313,7 +313,7 @@ class StatusBars:
         if time.monotonic() < self._stays:
             return
         path = () if self.timeline.has_focus or detail is None else self.tree.get_path()
-        name = detail.tree.sources[source].name if detail is not None and source else None
+        name = detail.sources[source].name if detail is not None and source else None
         at = self.hex.offset_at_cursor if self.hex.has_focus and self.hex.count else None
         problem = [BarPart("bar-error", f" {safe_text(self._problem)}")] if self._problem else []
         self._show_status(problem or make_status(path, name, at))

@@ -11,7 +11,9 @@ from analyzer.decode.content import read_message
 from analyzer.decode.masking import find_secret_spans
 from analyzer.decode.packets import list_packets
 from analyzer.insight.frames import CapturedFrame, find_lost_bytes, frame_bytes, frames_of
+from analyzer.insight.tls_carriers import read_carriers
 from analyzer.session import Session
+from analyzer.tls.key_files import KeyRing
 from tests.analyzer.wire import ACK, CLIENT, ISN, PSH, SERVER, Segment, capture, opening
 
 ROOT = Path(__file__).parents[3]
@@ -81,6 +83,18 @@ def test_secrets_are_hidden_in_all_frames_that_have_them(name: str) -> None:
                 shown = _shown(session, row, frame, len(session.rows))
                 assert not any(secret in shown for secret in secrets), row
         assert seen >= SECRETS[name]
+
+
+def test_ciphertext_is_not_hidden() -> None:
+    name = GOLDEN / "tls" / "k_ossl_t12_etm_sha256"
+    ring = KeyRing([str(name.with_suffix(".keylog"))])
+    with Session([name.with_suffix(".pcap.zst")], secrets=ring).load() as session:
+        (frame,) = frames_of(session, 0)
+        data, masks = frame_bytes(session, 0, frame, len(session.rows), show_secrets=False)
+        assert frame.tcp is not None and masks == []
+        records = data[frame.tcp.head : frame.tcp.head + frame.tcp.payload]
+        assert records.startswith(b"\x17\x03\x03")
+        assert read_carriers(session, 0) == (records, data)
 
 
 def test_what_no_message_is_known_to_say_is_hidden(tmp_path: Path) -> None:
