@@ -33,7 +33,7 @@ class Bench:
         self.beside = 32 if quick else 123
         self.opened = (16, self.beside) if quick else (16, self.beside, 1024)
         self.listed, self.keys, self.seconds = (A_MILLION // 3, 20, 3.0) if quick else (A_MILLION, 200, 20.0)
-        self.terminals = ((120, 40),) if quick else ((120, 40), (200, 60))
+        self.terminals = ((200, 40),) if quick else ((200, 40), (200, 60))
         self.batched = 16 if quick else 100
         self.decrypted = 10 if quick else 100
         self.few_times = min(3, times)

@@ -1,4 +1,4 @@
-"""Wall time until something, and until the first rows of a capture, stand on a terminal of 120 columns and 40 lines.
+"""Wall time until something, and until the first rows of a capture, stand on a terminal of 200 columns and 40 lines.
 
 Theory. A person waits for rows, so the clock stops when an address of the capture has been painted; and wants to see
 that something happens, so the first visible character counts, too. What is painted is looked at with its control

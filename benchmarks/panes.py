@@ -16,7 +16,7 @@ from benchmarks.screen import Look, Screen
 from tui.theme import make_palette
 
 COLOURS = ("--theme", "dark")
-HEAD, FIRST, FOOT = 1, 2, 2
+HEAD, FIRST, FOOT = 2, 3, 2
 """The line of the panes' heads, the first one below, and how many stand below the panes."""
 
 PARTS = frozenset("▏│┃")

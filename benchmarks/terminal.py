@@ -24,7 +24,7 @@ from typing import IO, NamedTuple, Self
 
 from benchmarks.measure import ROOT, Failed
 
-COLUMNS, LINES = 120, 40
+COLUMNS, LINES = 200, 40
 PATIENCE = 60.0
 QUIET = 0.06
 """Seconds without output that end what a key has brought about."""

@@ -95,13 +95,18 @@ def load(target: str) -> Any:
 
 
 class lazy:  # noqa: N801 - reads as the keyword that it stands for
-    """Declares a class attribute that is imported by its `module:name` when it is first used."""
+    """Declares an attribute of instances that is imported by its `module:name` when it is first used.
+
+    The class itself gives the declaration: making a class must not import what its instances may need.
+    """
 
     def __init__(self, target: str) -> None:
         self._target = target
         self._found: Any = None
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
         if self._found is None:
             self._found = load(self._target)
         return self._found

@@ -22,10 +22,10 @@ MESSAGES = 648
 
 def painted(row: int | None = None, tree: str = "", title: str = "") -> bytes:
     """A frame: the list's cursor on a row, the tree's first line, the title."""
-    text = "".join(f"\x1b[{y};{x}H│" for y in (2, 3) for x in (14, 28))
+    text = "".join(f"\x1b[{y};{x}H│" for y in (3, 4) for x in (14, 28))
     if row is not None:
-        text += f"\x1b[4;1H{CURSOR}  {row:>5} > Fetch\x1b[m"
-    return (text + f"\x1b[3;15H{tree}\x1b[1;1H{title}").encode()
+        text += f"\x1b[5;1H{CURSOR}  {row:>5} > Fetch\x1b[m"
+    return (text + f"\x1b[4;15H{tree}\x1b[1;1H{title}").encode()
 
 
 def frames(*given: tuple[float, bytes]) -> list[Output]:
@@ -88,7 +88,7 @@ def test_a_pane_has_changed_when_it_looks_as_it_remains() -> None:
 )
 def test_what_is_selected(line: str, selected: int | None) -> None:
     screen = Screen(120, 8)
-    bars = "".join(f"\x1b[{y};{x}H▏" for y in (2, 3) for x in (90, 100))
+    bars = "".join(f"\x1b[{y};{x}H▏" for y in (3, 4) for x in (90, 100))
     screen.feed(f"{bars}\x1b[4;1H{CURSOR}{line}\x1b[m".encode())
     assert panes.selected(screen) == selected
 
@@ -100,10 +100,10 @@ def test_the_middle_and_the_one_of_twenty() -> None:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Screen]]:
     """Our program, and its screen."""
-    with opened(KAFKA, tmp_path_factory.mktemp("home"), (120, 40)) as terminal:
+    with opened(KAFKA, tmp_path_factory.mktemp("home"), (200, 40)) as terminal:
         terminal.until(complete)
         terminal.settle(0.3)
-        yield terminal, played(terminal, Screen(120, 40))
+        yield terminal, played(terminal, Screen(200, 40))
 
 
 @pytest.mark.sampled(1)

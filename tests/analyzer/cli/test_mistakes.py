@@ -162,7 +162,7 @@ VALUES = [
 OPTIONS = [
     ("list kafka.pcap --filer x", "list has no option --filer. Did you mean --filter?"),
     ("list kafka.pcap --colum x", "list has no option --colum. Did you mean --columns or --count?"),
-    ("list kafka.pcap --color always", "list has no option --color. It is an option of follow, show, decode."),
+    ("list kafka.pcap --color always", "list has no option --color. It is an option of follow, show, decode, diagram."),
     ("list kafka.pcap --config a.toml", "--config. Write it before the command: wireanalyze --config ... list"),
     ("list kafka.pcap --nope", "list has no option --nope. See wireanalyze list --help."),
     ("list kafka.pcap -V", "wireanalyze show FILE NUMBER prints one message field by field"),

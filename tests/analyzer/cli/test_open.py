@@ -143,7 +143,7 @@ def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
     try:
         with terminal([*OPEN, "-"], stdin=reading) as shown:
             shown.wait(b"reading")
-            shown.wait(b"Space")
+            shown.wait(b"Enter")
             shown.type(b"q")
             assert shown.ended() == 0  # an end that waits for the pipe never comes
     finally:

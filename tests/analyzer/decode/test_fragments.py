@@ -19,13 +19,13 @@ from tests.analyzer.decode.test_joined_fragments import chunk, opened, plain, pu
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What was asked of the dissector."""
     found: list[bytes] = []
-    reported = Pulsar.fragments.read_fragment
+    reported = Pulsar().fragments.read_fragment
 
     def portion(prefix: bytes) -> object:
         found.append(prefix)
         return reported(prefix)
 
-    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, read_fragment=portion))
+    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar().fragments, read_fragment=portion))
     return found
 
 

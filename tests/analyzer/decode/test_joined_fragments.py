@@ -247,13 +247,13 @@ def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", 8)
     monkeypatch.setattr(analyzer.decode.fragments, "_STEP", 3)
     requested = count()
-    reported = Pulsar.fragments.read_fragment
+    reported = Pulsar().fragments.read_fragment
 
     def portion(prefix: bytes) -> object:
         next(requested)
         return reported(prefix)
 
-    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, read_fragment=portion))
+    monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar().fragments, read_fragment=portion))
     with opened(tmp_path, pushed([chunk(0), chunk(1), *[plain()] * 7, chunk(2), *[plain()] * 9, chunk(0)])) as session:
         assert text_of(fragments.decode_tree_with_message(session, 11)) == "with message 4"
         assert next(requested) == 1 + 8
@@ -288,10 +288,10 @@ def test_a_defect_leaves_the_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
         found = fragments.find_fragment(session, 4)
         assert found is not None
-        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, tree=fails, values=fails))
+        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar().fragments, tree=fails, values=fails))
         tree = tree_of(session, 4)
         assert [finding.code for finding in tree.findings] == ["bug"]
         assert fragments.decode_reassembled(session, 4, found, partial(find_before, session)) is None
-        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, read_fragment=fails))
+        monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar().fragments, read_fragment=fails))
         assert fragments.find_fragment(session, 4) is None
         assert not tree_of(session, 4).findings

@@ -20,7 +20,7 @@ from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, packet, prop
 __all__ = ["taken"]
 
 ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 2888))
-template = ZooKeeperQuorum.template
+template = ZooKeeperQuorum().template
 DIGEST = struct.pack(">iq", 2, 77)
 IDS = vector(ustring("ip") + ustring("10.0.0.1"))
 
