@@ -91,7 +91,8 @@ def test_ciphertext_is_not_hidden() -> None:
     with Session([name.with_suffix(".pcap.zst")], secrets=ring).load() as session:
         (frame,) = frames_of(session, 0)
         data, masks = frame_bytes(session, 0, frame, len(session.rows), show_secrets=False)
-        assert frame.tcp is not None and masks == []
+        assert frame.tcp is not None
+        assert masks == []
         records = data[frame.tcp.head : frame.tcp.head + frame.tcp.payload]
         assert records.startswith(b"\x17\x03\x03")
         assert read_carriers(session, 0) == (records, data)
