@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
+from analyzer.insight.activity import list_error_rows
 from analyzer.session import Session
 
 CELLS = 12
@@ -76,9 +77,7 @@ class ActivityReader:
         self.edition += 1
         self._found.clear()
 
-    def prepare(
-        self, streams: Sequence[int], first: int, rows: int
-    ) -> Callable[[], Mapping[int, StreamActivity]] | None:
+    def prepare(self, streams: Sequence[int], first: int, rows: int) -> ActivityWork | None:
         """Returns the work that the sparklines of streams still need, for another thread; None for none.
 
         first, rows: the range of announced rows.
@@ -112,11 +111,7 @@ class ActivityReader:
         return StreamActivity(counts.tolist(), [0] * CELLS, 0, len(numbers))
 
     def _add_errors(self, before: StreamActivity, numbers: Ints, first: int, rows: int) -> StreamActivity:
-        from analyzer.query.response_errors import find_empty, find_errors  # it loads the filter's fields
-
-        part = numbers[before.examined : before.examined + SLICE].astype(np.int64)
-        found = find_errors(self._session, part)
-        failed = part[found.places[~find_empty(self._session, part, found)]]
+        failed = list_error_rows(self._session, numbers[before.examined : before.examined + SLICE].astype(np.int64))
         errors = np.bincount(self._place(failed, first, rows), minlength=CELLS) + before.errors
         return before._replace(errors=errors.tolist(), examined=before.examined + SLICE)
 
