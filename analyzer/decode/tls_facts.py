@@ -86,4 +86,4 @@ def _read_beginning(session: Analysis, row: int, most: int = MOST_READ) -> bytes
 def is_decrypted(session: Analysis, row: int) -> bool:
     """Returns whether the bytes of a row are plaintext of TLS; what its packets carried is ciphertext then."""
     facts = session.engine.tls.find(session.rows.cell("stream", row))
-    return facts is not None and facts.refusal is None and any(facts.opened)
+    return facts is not None and facts.is_decrypted

@@ -53,7 +53,7 @@ def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
 
 
 def _make_connection(stream: int, facts: TlsFacts) -> TlsConnection:
-    return TlsConnection(stream, facts, facts.refusal is None and any(facts.opened))
+    return TlsConnection(stream, facts, facts.is_decrypted)
 
 
 def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:

@@ -70,6 +70,11 @@ class TlsFacts:
     is_reported: bool = False
 
     @property
+    def is_decrypted(self) -> bool:
+        """Whether data was decrypted, and nothing speaks against its keys."""
+        return self.refusal is None and any(self.opened)
+
+    @property
     def version_name(self) -> str:
         """The version that the server chose, as people write it; empty if it is unknown."""
         return VERSIONS.get(self.version, f"version 0x{self.version:04x}") if self.version else ""
