@@ -20,10 +20,11 @@ from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
+from analyzer.cli.ring_options import ring_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
-from analyzer.cli.values import OneOf, Seconds
+from analyzer.cli.values import OneOf
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
@@ -84,13 +85,7 @@ ALL = "all"
     metavar="DIR",
     help="For parquet: add only what is new since the last run; DIR remembers it. For ring captures.",
 )
-@click.option("--close", is_flag=True, help="With --state: the ring has ended. Write the unfinished exchanges, too.")
-@click.option(
-    "--settle",
-    type=Seconds(0),
-    metavar="SECONDS",
-    help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
-)
+@ring_options
 @decode_as_option
 @limits_options
 @jobs_option()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from analyzer.cli.inputs import merge_decode_as
 from analyzer.cli.keys import find_password_file, list_key_files, make_key_ring
+from analyzer.cli.ring_options import check_ring_options
 from analyzer.errors import UserError
 from analyzer.export.forms import ExportRequest
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
@@ -35,8 +36,8 @@ def export_ring(
 
     narrowed: options that choose messages, by name; none may be given.
     """
-    if ring.state is None:
-        raise UserError(f"{'--close' if ring.close else '--settle'} is for ring captures. Give --state DIR, too.")
+    check_ring_options(ring.state, close=ring.close, settle=ring.settle)
+    assert ring.state is not None
     _check(request, decode_as, narrowed)
     extras.require_extra("parquet", "export --as parquet")
     from analyzer.cli.pipeline import tell

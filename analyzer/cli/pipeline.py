@@ -13,9 +13,10 @@ import click
 from analyzer.cli.errors import sentence
 from analyzer.cli.keys import find_password_file, keys_options, list_key_files, make_key_ring
 from analyzer.cli.options import decode_as_option, limits_options
+from analyzer.cli.ring_options import check_ring_options, ring_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
-from analyzer.cli.values import OneOf, Seconds, Whole
+from analyzer.cli.values import OneOf, Whole
 from analyzer.config.plugin_files import list_plugin_files
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
@@ -81,13 +82,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option(
     "--state", metavar="DIR", help="Read only what is new since the last run; DIR remembers it. For ring captures."
 )
-@click.option("--close", is_flag=True, help="With --state: the ring has ended. Write the unfinished exchanges, too.")
-@click.option(
-    "--settle",
-    type=Seconds(0),
-    metavar="SECONDS",
-    help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
-)
+@ring_options
 @click.option("--overwrite", is_flag=True, help="Replace the tables in DIR.")
 @click.option(
     "--format",
@@ -216,8 +211,7 @@ def tell(report: RunReport) -> None:
 
 def _check(state: str | None, *, close: bool, settle: float | None, overwrite: bool) -> None:
     """Raises UserError for what makes no sense together."""
-    if state is None and (close or settle is not None):
-        raise UserError(f"{'--close' if close else '--settle'} is for ring captures. Give --state DIR, too.")
+    check_ring_options(state, close=close, settle=settle)
     if state is not None and overwrite:
         raise UserError(
             "--overwrite would delete the tables that --state continues. Give another --state and another folder."
