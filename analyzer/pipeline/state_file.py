@@ -179,7 +179,7 @@ class _Pickler(pickle.Pickler):
         self._functions = functions
 
     def persistent_id(self, obj: object) -> tuple[str, str] | None:
-        """See pickle.Pickler.persistent_id."""
+        """Returns how a state names a dissector, or a function or method of one; None for what is pickled."""
         if isinstance(obj, Dissector):
             return obj.name, ""
         if isinstance(obj, MethodType) and isinstance(obj.__self__, Dissector):
@@ -196,14 +196,14 @@ class _Unpickler(pickle.Unpickler):
         self._packages = {type(each).__module__.partition(".")[0] for each in known.values()} | {"dissectors"}
 
     def persistent_load(self, pid: tuple[str, str]) -> object:
-        """See pickle.Unpickler.persistent_load."""
+        """Returns what a name stands for, as persistent_id() gave it. Raises UserError for an unknown protocol."""
         name, method = pid
         if name not in self._known:
             raise UserError(f"The state has connections of {name}, a protocol that is not installed here. Install it.")
         return getattr(self._known[name], method) if method else self._known[name]
 
     def find_class(self, module: str, name: str) -> type:
-        """See pickle.Unpickler.find_class."""
+        """Returns a class that may be in a state. Raises UnpicklingError for any other."""
         ours = module in _MODULES or module.partition(".")[0] in self._packages
         if name in _CONTAINERS.get(module, ()):
             return super().find_class(module, name)  # type: ignore[no-any-return]
