@@ -282,9 +282,6 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         cells = cls.cells(entry)
         failed = any(cells.get(name) in BAD_ENDS for name in _ENDS)
         has_errors = bool(cells.get("errors") or cells.get("error"))
-        measured = (
-            cls.worst or [each.name for each in cls.columns if each.kind == "duration" and not _is_limit(each)][:1]
-        )
         return (
             cls.is_fault(cells),
             failed,
