@@ -1,4 +1,4 @@
-"""What can be asked of a protocol's messages by name: the fields of each operation, and short names across them.
+"""Catalog of a protocol's field names: the fields of each operation, and short names across them.
 
 Theory. Nobody remembers whether a topic stands in `topics.name` or in `topicData.topic`, and nobody should be answered
 with silence because of a slip of the pen. So a protocol tells which fields its messages may have (of all versions

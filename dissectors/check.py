@@ -1,4 +1,4 @@
-"""What only several messages together show to be wrong: checks of a whole capture.
+"""Checks: findings that need several messages of a capture.
 
 Theory. A message is decoded alone, and most that is wrong with one shows in it alone. Some things do not: a sequence
 number that comes twice, a session that is used out of step. For these a protocol has Checks, which are Correlators

@@ -1,4 +1,4 @@
-"""State over the messages of a capture, by key and bounded: what reports and checks stand on.
+"""Correlators: bounded state over the messages of a capture, by key. Reports and checks are built on them.
 
 Theory. What many messages show together (a session, a watch, a sequence number that comes twice) is correlated in one
 reading of a capture. A Correlator declares which messages it handles, and which of their fields it looks at (`on`). It

@@ -1,4 +1,4 @@
-"""What is not ours but common on our ports, told by its first bytes.
+"""Recognises foreign protocols that are common on our ports, by their first bytes.
 
 Theory. The usual faults are a client that speaks TLS to a plain port, a browser or health check that speaks HTTP, and a
 load balancer that puts its preamble first. Each begins with a few fixed bytes. Where our protocols expect a four-byte

@@ -1,4 +1,4 @@
-"""What is too large for one message, and so was cut and sent in several, each with a portion of it.
+"""Fragments of content that is too large for one message.
 
 Theory. A message with a portion is decoded alone, as any other. The whole is in none of them, so whoever shows the one
 that completes it gets the others, too. Which these are little tells: what they are portions of, and their places in it.

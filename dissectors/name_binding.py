@@ -1,4 +1,4 @@
-"""What one message says about the ids in others: enrichment, beside decoding and never part of it.
+"""Name bindings: a message tells the name of an id in others. They enrich decoding and are never part of it.
 
 Theory. Many messages name things by numbers that another message, often of another connection, has explained: a topic
 by its id, a broker by its number. A message that explains some is asked for its Lessons; where the values of a message

@@ -1,4 +1,4 @@
-"""What was delivered to readers and is not acknowledged yet, by reader and place; bounded, the oldest is evicted first.
+"""Deliveries that are not acknowledged yet, by reader and place; bounded, the oldest is evicted first.
 
 Theory. An acknowledgement names one entry, or with it all that lie before it. Of an entry that is a batch it may leave
 some messages, as the bits of a number that are set for what it does *not* acknowledge: what is left is what is set in

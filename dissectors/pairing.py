@@ -1,4 +1,4 @@
-"""Who answers whom, where a number in the message says so and answers come in any order.
+"""Pairs requests and answers by a number in both, in any order.
 
 Theory. Many protocols number their requests, and an answer repeats the number: it belongs to the request of the other
 side that carries it. Both sides may ask, each with numbers of its own, so the side is part of the key. Where a number

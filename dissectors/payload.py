@@ -1,4 +1,4 @@
-"""What a message carries for others: keys and values of records, bodies, payloads, data of nodes.
+"""Payloads that messages carry for applications: keys and values of records, bodies, data of nodes.
 
 Theory. A protocol is an envelope, and people often want what is in it: as files, one for each. Where that stands in the
 values of a message, and by what it is called outside of this message (topic, partition and offset; a path), only the

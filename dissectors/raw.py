@@ -1,4 +1,4 @@
-"""What can be said of bytes that no dissector framed.
+"""Facts about bytes that no dissector framed.
 
 Theory. A run of such bytes is one row and stays one, whoever knows what it is: rows are a promise. But people who look
 at one want to know what passes there, and often the port or the bytes tell. So a protocol may have a RawReader, that

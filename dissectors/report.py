@@ -1,4 +1,4 @@
-"""What happened, as a whole reading of a capture shows it: tables whose rows are made of many messages.
+"""Reports: tables whose rows are made of many messages of a capture.
 
 Theory. A message is a row of `list`, and an exchange two of them. A session, a watch, a transaction, an election are
 made of many, of several connections and even of several protocols. A Report is a table of such things. It is a

@@ -1,4 +1,4 @@
-"""How much an error or a finding matters, and what follows from what: data that each protocol gives.
+"""Triage data that each protocol gives: the severity of errors and findings, and causes with their effects.
 
 Theory. A server answers many requests with an error that is part of the protocol's normal course, and few with one that
 somebody must look at. The number does not tell which; a table does: each error by name has a class, a sentence that

@@ -1,4 +1,4 @@
-"""What a client showed of itself that a broker does not let in."""
+"""Credentials, without secrets, that a broker refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the protocols share: schemas as data, plans made of them, and the two decoders of a plan.
+"""The engine that the protocols share: schemas as data, plans made of them, and the interpreters of a plan.
 
 A `Schema` (schema.py) says what fields an operation has in which versions. `resolve` (plan.py) turns it, for one
 version, into a Plan: a short tuple of steps. `emit` writes a plan out as Python source, the fast decoder to plain

@@ -1,4 +1,4 @@
-"""What decoding one message keeps account of: how much may be built out of it, and what is put off.
+"""The budget of decoding one message: limits of what is built, and work that is put off.
 
 Theory. A small frame can hold gigabytes of zeros, and a few megabytes of bytes can be millions of tiny records, each of
 which takes a hundred times its size as a value and a thousand times as nodes. So what is decompressed is bounded in

@@ -1,4 +1,4 @@
-"""CRC-32C, by the library crc32c, but without what its package does when it is imported.
+"""CRC-32C by the library crc32c, without the cost of its package's import.
 
 Theory. The package asks importlib.metadata for its own version, and that brings email, zipfile and forty more: longer
 than all of our own modules that decode a message. The function is in an extension module of its own, which is looked

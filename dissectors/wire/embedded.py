@@ -1,4 +1,4 @@
-"""A bytes field that holds a structure of its own: what is on the wire, and what it says.
+"""A bytes field that holds a structure: its encoding, and its content.
 
 Theory. Protocols put messages into the bytes fields of others: a transaction into a proposal, a marker into a payload.
 Both readings are wanted, the bytes and their content, so the value is an Embedded. Where the content holds a secret the

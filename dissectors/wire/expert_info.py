@@ -1,4 +1,4 @@
-"""Declared expert info: what is wrong in one message, or will be, as rows of a table.
+"""Declared expert info: problems of one message, present or coming, as rows of a table.
 
 Theory. Expert info is a condition on decoded values (wire.condition) and a sentence with places in it (wire.summary),
 so it is the same for one message and for symbolic values (dissectors.symbolic), which stand for many. A sentence that

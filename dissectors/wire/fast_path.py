@@ -1,4 +1,4 @@
-"""What a protocol's fast path gives the engine: headers as columns, and what its Conversation does, said as data.
+"""The interface of a protocol's fast path: headers as columns, and the rules of its Conversation as data.
 
 Theory. Most conversations do one thing: a request waits, an answer takes the request that has waited longest in its
 queue. What differs is what makes a queue, and what an answer takes over from its request. So a fast path reads headers

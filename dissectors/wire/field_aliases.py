@@ -1,4 +1,4 @@
-"""FieldAliases and aliases from a table: what people ask of any message, by the names under which it stands in bodies.
+"""FieldAliases and aliases from a table: common questions about messages, with the fields that answer them.
 
 Theory. A protocol that uses few names for the same things needs no more than these names: a row's `fields` are ends of
 paths (`path`, `stat.version`), looked for among the members of each operation. `paths` are whole ones by operation, for

@@ -1,4 +1,4 @@
-"""What is hidden of a message that may hold a secret and cannot be read to its end.
+"""Hides the bytes of a message that may hold a secret and cannot be read to its end.
 
 Theory. In a message that fits its layout each secret is known by its field. Where the bytes break, a secret may stand
 anywhere: in what could not be read, and, since a wrong length shifts all that follows, in fields of other names. So of

@@ -1,4 +1,4 @@
-"""Items that say their whole size first, up to the end of what they stand in: to values, and to nodes.
+"""Items with their whole size in front, up to the end of their container: to values, and to nodes.
 
 Theory. The next item begins where the size of the one before says, so what breaks in one stays in it.
 """

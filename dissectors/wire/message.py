@@ -1,4 +1,4 @@
-"""A whole message, to a tree or to values: a length prefix, what the protocol reads behind it, and leftovers.
+"""A whole message, to a tree or to values: a length prefix, the protocol's content, and leftovers.
 
 Theory. There are two ways to read a message. The annotated way goes node by node, stops where the bytes break and
 says why; `framed` does what is the same for all protocols about it. Values can always be folded out of such a tree

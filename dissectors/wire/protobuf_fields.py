@@ -1,4 +1,4 @@
-"""Protocol Buffers to nodes that keep where every value lies. It says what is broken; protobuf_values.py is faster.
+"""Protocol Buffers to nodes with places and errors; protobuf_values.py is faster.
 
 Theory. A leaf spans tag, length and value. A message is a struct whose own tag and length are leaves in it. A repeated
 field may be interrupted by others, so each unbroken run of it is an array, and the runs count on; packed values stand

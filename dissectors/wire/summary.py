@@ -1,4 +1,4 @@
-"""Summary templates: what the line about a message says of its fields, written as a text with places in it.
+"""Summary templates: a message's summary line as a text with places for its fields.
 
 Theory. A line for people is made of few things: a word beside a field, a list of topics with a phrase for each of its
 partitions, an error by name. So each operation's line is a row of a table, and what is here turns a phrase into a
