@@ -1,4 +1,4 @@
-"""Credentials, without secrets, that a broker refused."""
+"""Authentication that a broker refused: the method that the client used, and what the broker says."""
 
 from __future__ import annotations
 
