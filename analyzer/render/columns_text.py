@@ -1,4 +1,4 @@
-"""Lines of cells for people: columns as wide as what stands in them, figures to the right."""
+"""Lines of cells for people: each column as wide as its widest cell, figures to the right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading only the command of a frame, and its metadata, for who asks for nothing that stands behind these.
+"""Reads only the command of a frame and its metadata, for readers that need nothing behind them.
 
 Theory. A payload costs several times what the command and the metadata before it do, and a checksum is of all its
 bytes. Whatever is wrong with what stands behind, these two are what they are; and where anything in them is out of the

@@ -1,4 +1,4 @@
-"""What RocketMQ's numbers are called: request and response codes, languages, versions.
+"""Names of RocketMQ's numbers: request and response codes, languages, versions.
 
 Facts. A request code names an operation; the same field of an answer is a response code, 0 for success (DLedger's raft,
 which controllers speak to each other in the same frames, says 200). Three response codes meant failed changes of access

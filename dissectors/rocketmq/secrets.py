@@ -1,4 +1,4 @@
-"""What is a secret in RocketMQ's frames: fields by their names, and whatever may hold one where the bytes break.
+"""Secrets in RocketMQ's frames: fields by their names, and broken bytes that may hold one.
 
 Facts. Clients sign requests in extFields (AclUtils: AccessKey, which is no secret, Signature, SecurityToken); commands
 about users and old access rules have passwords and secret keys in headers or JSON bodies. fastjson takes a key whatever

@@ -1,4 +1,4 @@
-"""Where a message lies and what it is called: offset ids, names of topics, properties.
+"""Places and names of messages: offset ids, names of topics, properties.
 
 Facts (MessageDecoder.createMessageId, MixAll, KeyBuilder, MessageConst). A broker calls a message by its own address
 and the offset in its commit log, 16 or 28 bytes as hex: the offset id. A client gives each message a name of its own,
