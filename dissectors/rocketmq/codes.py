@@ -108,7 +108,8 @@ def find_version_name(number: int) -> str | None:
     return names[min(number, len(names) - 1)] if number >= 0 else None
 
 
-_NUMBER = re.compile(r"[-+]?[0-9]{1,40}")
+_MOST_DIGITS = 40
+_NUMBER = re.compile(rf"[-+]?[0-9]{{1,{_MOST_DIGITS}}}")
 _PULLS = frozenset({"PullMessageRequestHeader"})
 
 
@@ -132,7 +133,7 @@ def _make_integer_parser(kind: str) -> Callable[[str], int]:
     low, high = BOUNDS[kind]
 
     def convert(text: str) -> int:
-        if not _NUMBER.fullmatch(text):
+        if not (text.isdigit() and text.isascii() and len(text) <= _MOST_DIGITS) and not _NUMBER.fullmatch(text):
             raise Unfit
         value = int(text)
         if not low <= value <= high:
