@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tui.loader import Loader
+from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState, find_state_file
 from tui.splash import show_splash
 
@@ -34,7 +35,8 @@ def run(session: Session, opened: StartOptions, live: LiveCapture | None = None)
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
     memory = opened.memory if live is None else live.memory or None
     saved_state, loader = SavedState(find_state_file(os.environ)), Loader(session, memory)
-    is_usual = opened.wanted is None and not opened.following
+    opened = restore_options(opened, session, saved_state)
+    is_usual = opened.wanted is None and not opened.following and not (opened.entry and opened.entry.columns)
     with show_splash(session, loader, opened, saved_state) if is_usual else nullcontext():
         from tui.app import run_app  # Textual is half of the start
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,11 +20,14 @@ from textual import constants
 from textual.app import App
 from textual.driver import Driver
 
+from analyzer.processes import libc
 from analyzer.session import Session
 from tui import theme
+from tui.commands.opening import remember
 from tui.crash_guard import CrashGuard, DefectCounter, is_survivable
-from tui.inputs import LiveCapture, StartOptions
+from tui.inputs import LiveCapture, OpenedCapture, StartOptions
 from tui.loader import Loader
+from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 from tui.terminal import TerminalDriver
@@ -70,10 +73,13 @@ class TuiApp(CrashGuard, App[Exception]):
         self.shown_defects: list[Exception] = []
         """Defects that were shown."""
         self._defect_counter = DefectCounter()
-        self._later_sessions: list[Session] = []
+        self._later: list[Session | OpenedCapture] = []
+        """What was opened since the start, and is closed at the end."""
+        self._has_switched = False
         self._opened, self._palette, self._saved_state = opened, palette, saved_state or SavedState()
-        self._live = live
         self.main = MainScreen(session, opened, palette, self._saved_state, loader or Loader(session), live)
+        self.captures = [self.main]
+        """The screens of the open captures, in the order of their tabs."""
 
     def get_driver_class(self) -> type[Driver]:
         """Returns the guarded driver of a terminal, or the driver that the environment names for a browser page."""
@@ -83,34 +89,84 @@ class TuiApp(CrashGuard, App[Exception]):
         """Returns the screen that Textual shows first: the main screen with the packet list."""
         return self.main
 
-    def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
+    def replace_main_screen(
+        self, session: Session, wanted: Filter | None, *, is_live: bool = False, title: str | None = None
+    ) -> MainScreen:
         """Replaces the main screen by one for another session: the same capture read again, or another run.
 
-        Stops the work of the screen before, and closes the session when the application ends.
+        Stops the work of the screen before, and closes the session when the application ends. title: None: as before.
         """
         before = self.main
         before.stop(STOP_TIMEOUT)
-        if not self._later_sessions:
-            before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
-        self._later_sessions.append(session)
-        opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
+        self._later.append(session)
+        origin = replace(before.origin, title=title or before.origin.title)
+        opened = replace(origin, following=is_live and origin.following, wanted=wanted, entry=None)
         loader = Loader(session, before.ingest.memory)
-        self.main = MainScreen(session, opened, self._palette, self._saved_state, loader, self._live)
-        self.main.ingest.saved = 0 if is_live else before.ingest.saved
+        fresh = MainScreen(session, opened, self._palette, self._saved_state, loader, before.ingest.live)
+        fresh.origin = origin
+        fresh.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
             before.on_removed = partial(_release_run, before)
-        self.switch_screen(self.main)
-        return self.main
+        self.captures[self.captures.index(before)] = fresh
+        self.show_capture(fresh)
+        self.uninstall_screen(before)
+        return fresh
+
+    def open_capture(self, session: Session, title: str, live: OpenedCapture | None = None) -> MainScreen:
+        """Opens another capture beside the others and shows it; the application closes it.
+
+        live: the live capture whose packets the session reads.
+        """
+        self._later.append(live or session)
+        opened = replace(self._opened, title=title, following=live is not None, wanted=None, entry=None)
+        loader = Loader(session, self._opened.memory if live is None else live.memory)
+        if live is None:
+            opened = restore_options(opened, session, self._saved_state)
+        fresh = MainScreen(session, opened, self._palette, self._saved_state, loader, live)
+        self.captures.insert(self.captures.index(self.main) + 1, fresh)
+        self.show_capture(fresh)
+        return fresh
+
+    def show_capture(self, main: MainScreen) -> None:
+        """Shows one of the open captures; the others go on reading."""
+        for number, each in enumerate(self.captures if len(self.captures) > 1 else ()):
+            if not self.is_screen_installed(each):  # so that it stays when another one is shown
+                self.install_screen(each, f"capture-{id(each)}")
+            each.show_captures([one.opened.title for one in self.captures], number)
+        if not self._has_switched:
+            self.main._push_result_callback(self.main, None)  # as of all screens but the first, which nobody pushed
+            self._has_switched = True
+        self.main = main
+        self.switch_screen(main)
+
+    def close_capture(self, main: MainScreen) -> None:
+        """Closes one of several open captures, frees its memory, and shows the next one."""
+        remember(main)
+        place = self.captures.index(main)
+        self.captures.remove(main)
+        main.stop(STOP_TIMEOUT)
+        closed = [each for each in self._later if each in (main.session, main.ingest.live)]
+        main.on_removed = partial(_release_run, main, closed)
+        self.show_capture(self.captures[min(place, len(self.captures) - 1)])
+        if len(self.captures) == 1:
+            self.main.show_captures([], 0)
+        self.uninstall_screen(main)
 
     async def action_quit(self) -> None:
-        """Quits through the main screen, which may ask before packets are lost."""
+        """Quits through a main screen, which may ask before packets are lost."""
         self.main.quit()
+
+    def find_unsaved(self) -> MainScreen:
+        """Returns the capture that would lose packets, this one first; this one if none would."""
+        return next((each for each in (self.main, *self.captures) if each.ingest.unsaved), self.main)
 
     def stop(self, patience: float) -> None:
         """Ends all work; waits at most `patience` seconds for the loader."""
-        self.main.stop(patience)
-        for session in self._later_sessions:
-            session.close()
+        for main in self.captures:
+            remember(main)
+            main.stop(patience)
+        for each in self._later:
+            each.close()
 
     def handle_defect(self, error: Exception) -> bool:
         """Shows a defect on a screen of its own; returns False if the program must end with it."""
@@ -144,11 +200,14 @@ class TuiApp(CrashGuard, App[Exception]):
         self._close_messages_no_wait()
 
 
-def _release_run(main: MainScreen) -> None:
-    """Closes the session of a screen that is gone, and frees its tables."""
+def _release_run(main: MainScreen, others: Sequence[Session | OpenedCapture] = ()) -> None:
+    """Closes the session of a screen that is gone and others, and frees its tables."""
     if main.ingest.is_over:
         main.session.eviction.evict(len(main.session.rows))
         main.session.close()
+        for each in others:
+            each.close()
+        libc.give_back()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from dissectors.slotted import field, make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
+    from tui.model.capture_memory import CaptureEntry
 
 
 @make_slotted
@@ -25,7 +26,8 @@ class StartOptions:
 
     title: the name of what is open, for the title bar. colours: a name of tui.theme.CHOICES. following: the list
     selects new rows as they come in. wanted: the filter in force at the start. config: named filters, colour rules,
-    sets of columns, the time format. memory: bytes that tables may hold while packets come in; None: no limit.
+    sets of columns, the time format. memory: bytes that tables may hold while packets come in; None: no limit. entry:
+    what is remembered of the capture, None for nothing.
     """
 
     title: str
@@ -35,6 +37,7 @@ class StartOptions:
     wanted: Filter | None = None
     config: Config = field(default_factory=Config)
     memory: int | None = None
+    entry: CaptureEntry | None = None
 
 
 CaptureState = Literal["capturing", "stopping", "stopped"]
@@ -100,6 +103,13 @@ class LiveCapture(Protocol):
 
         Raises UserError if the file cannot be written.
         """
+
+
+class OpenedCapture(LiveCapture, Protocol):
+    """A live capture that the TUI has begun, and ends."""
+
+    def close(self) -> None:
+        """Ends the capture and closes its session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from analyzer.tls.key_files import KeyRing
 from tui.app import TuiApp
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
+from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 
@@ -168,6 +169,7 @@ async def driving(
     with Session(list(captures), follow=follow, block=block, secrets=secrets) as session:
         config = replace(config or Config(), filters=named or {})
         opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
+        opened = restore_options(opened, session, saved_state or SavedState())
         captured = None if live is None else live(session)
         window = TuiApp(session, opened, saved_state=saved_state, loader=Loader(session, memory), live=captured)
         try:

@@ -53,15 +53,21 @@ def restart_capture(main: MainScreen) -> None:
         main.show_message(NOT_LIVE, "bar-warning")
     else:
         found = live
-        _unless_lost(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
+        confirm_loss(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
 
 
 def quit_program(main: MainScreen) -> None:
-    """Ends the program; asks first if packets would be lost."""
-    _unless_lost(main, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
+    """Ends the program; asks first if packets of an open capture would be lost."""
+    from tui.commands.opening import get_window
+
+    window = get_window(main)
+    unsaved = window.find_unsaved()
+    if unsaved is not main:
+        window.show_capture(unsaved)
+    confirm_loss(unsaved, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
 
 
-def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
+def confirm_loss(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
     """Ends this capture by `act`; asks first if nobody keeps its packets.
 
     keys: those that confirm.

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def restore_columns(main: MainScreen) -> None:
-    """Shows the saved columns; leaves out names that mean nothing any more."""
+    """Shows the saved columns, those of the capture first; leaves out names that mean nothing any more."""
     names = []
-    for name in main.saved_state.get(COLUMNS_KEY, []):
+    entry = main.opened.entry
+    for name in main.saved_state.get(COLUMNS_KEY, []) if entry is None else entry.columns:
         try:
             ListColumns(main.session, [name], main.limits)
         except UserError:

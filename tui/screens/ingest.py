@@ -209,7 +209,7 @@ class Ingest:
     def _evict(self, growth: Growth) -> None:
         """Drops rows that are to be evicted, if no page or dialog needs them."""
         app, first = self._screen.app, min(growth.first, growth.rows)
-        alone = app.screen is self._screen
+        alone = app.screen is self._screen or self._screen not in app.screen_stack
         was_alone, self._was_alone = self._was_alone, alone
         if first <= self._timeline.timeline.first:
             return

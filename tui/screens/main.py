@@ -6,7 +6,8 @@ whole capture, and StatusBars show the state. The parts know the parts that they
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -16,6 +17,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.screen import Screen
 
+from analyzer.columns.text import safe_text
 from analyzer.decode.name_resolver import NameResolver
 from analyzer.session import Session
 from dissectors.name_binding import SessionContents
@@ -39,7 +41,7 @@ from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 from tui.theme import Palette
 from tui.widgets.activity_bar import ActivityBar
-from tui.widgets.bars import Bar
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.detail_panes import HexPane, TreePane
 from tui.widgets.painted import PaintedWidget
 from tui.widgets.pane import Pane
@@ -53,6 +55,9 @@ _Answer = TypeVar("_Answer")
 
 STATUS_INTERVAL = 1.0
 """Seconds between two updates of a live capture's status."""
+
+LONGEST_TITLE = 40
+"""The characters of a capture's title in its tab."""
 
 MOST_LONG_BODIES = 4
 """Long messages that are decoded for the list before it is painted again."""
@@ -79,6 +84,7 @@ class MainScreen(CrashGuard, Screen[None]):
     ) -> None:
         super().__init__()
         self.session, self.palette, self.saved_state = session, palette, saved_state
+        self.opened = self.origin = opened
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
         self.resolver, self._wanted = NameResolver(session), opened.wanted
         self.on_removed: Callable[[], object] = lambda: None
@@ -87,6 +93,8 @@ class MainScreen(CrashGuard, Screen[None]):
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", resolver=self.resolver)
         self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
+        self.capture_bar = Bar(palette, "bar", id="captures")
+        self.capture_bar.display = False
         activity_bar = ActivityBar(palette, load_height(saved_state))
         self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
         self.pane_area = PaneArea(
@@ -120,7 +128,8 @@ class MainScreen(CrashGuard, Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Yields the area of panes and bars."""
+        """Yields the tabs of open captures, and the area of panes and bars."""
+        yield self.capture_bar
         yield self.pane_area
 
     def on_mount(self) -> None:
@@ -129,8 +138,11 @@ class MainScreen(CrashGuard, Screen[None]):
         self.timeline.row_lines.times.format = choose_format(
             self.config.time_format, self.saved_state.get(TIME_FORMAT_KEY, "")
         )
-        if self.saved_state.get(COLUMNS_KEY, []):
+        entry = self.opened.entry
+        if self.saved_state.get(COLUMNS_KEY, []) or (entry is not None and entry.columns):
             self.action_do("columns.restore_columns")
+        if entry is not None:
+            self.ingest.when_read = partial(self.action_do, "opening.restore_rows")
         growth = self.ingest.begin()
         self._asker.start()
         self.activity.meter.comes_live = self.ingest.comes_live
@@ -164,6 +176,18 @@ class MainScreen(CrashGuard, Screen[None]):
         self.ingest.stop(patience)
 
     # What the bars say.
+
+    def show_captures(self, titles: Sequence[str], at: int) -> None:
+        """Shows the titles of the open captures as tabs; this one has index `at`. No titles: no tabs."""
+        self.capture_bar.display = bool(titles)
+        names = [safe_text(title, LONGEST_TITLE) for title in titles]
+        self.capture_bar.show(
+            [
+                BarPart("tab-on", f"[{name}]", str(place)) if place == at else BarPart("tab", f" {name} ", str(place))
+                for place, name in enumerate(names)
+            ],
+            [BarPart("bar-dim", " { } switch, Q closes ")],
+        )
 
     def show_message(self, text: str, style: str = "bar") -> None:
         """Shows a message in the status line until the selection changes."""
@@ -252,6 +276,13 @@ class MainScreen(CrashGuard, Screen[None]):
     def _turn_to_tab(self, message: Bar.PartClick) -> None:
         self.view.show_source(int(message.name))
         self.hex_pane.focus()
+
+    @on(Bar.PartClick, "#captures")
+    def _show_capture(self, message: Bar.PartClick) -> None:
+        from tui.commands.opening import get_window
+
+        window = get_window(self)
+        window.show_capture(window.captures[int(message.name)])
 
     @on(Bar.PartClick, "#list-head")
     def _sort_by(self, message: Bar.PartClick) -> None:
@@ -355,7 +386,4 @@ class MainScreen(CrashGuard, Screen[None]):
 
     def quit(self) -> None:
         """Ends the program; asks first if packets would be lost."""
-        if self.ingest.live is None:
-            self.app.exit()
-        else:
-            self.action_do("capturing.quit_program")
+        self.action_do("capturing.quit_program")

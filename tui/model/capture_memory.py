@@ -1,0 +1,110 @@
+"""What is remembered of captures: which were opened lately, and the filter, marks, columns and place of each.
+
+Theory. An entry is one JSON text in the state file (tui.saved_state), the newest first. Numbers of messages mean
+something only while the files are the same, so an entry of files of another size gives back its filter and its columns
+alone. Pipes and live captures are not remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analyzer.errors import UserError
+from tui.saved_state import SavedState
+
+if TYPE_CHECKING:
+    from analyzer.session import Session
+    from tui.inputs import StartOptions
+
+CAPTURES_KEY = "captures"
+"""The key of the saved entries."""
+
+MOST_CAPTURES, MOST_ROWS = 50, 200
+"""The captures that are remembered, and the marked and ignored messages of each."""
+
+
+class CaptureEntry(NamedTuple):
+    """The state in which a capture was left.
+
+    paths: of its files, absolute. size: of all together, in bytes. row: that was selected; marked, ignored: rows.
+    columns: the chosen ones, none if the list chose them.
+    """
+
+    paths: tuple[str, ...]
+    size: int
+    filter: str = ""
+    row: int | None = None
+    marked: tuple[int, ...] = ()
+    ignored: tuple[int, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """What there is to restore, for people; empty if the list is as usual."""
+        parts = [f"filter {self.filter}" if self.filter else ""]
+        parts += [f"{len(rows)} {word}" if rows else "" for word, rows in self._list_rows()]
+        return ", ".join(filter(None, parts))
+
+    def _list_rows(self) -> Sequence[tuple[str, Sequence[int]]]:
+        return (("marked", self.marked), ("ignored", self.ignored))
+
+
+def list_entries(saved_state: SavedState) -> list[CaptureEntry]:
+    """Returns what is remembered, the newest first; leaves out what is damaged."""
+    found = []
+    for text in saved_state.get(CAPTURES_KEY, []):
+        with suppress(AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            found.append(_read_entry(json.loads(text)))
+    return found
+
+
+def _read_entry(content: dict[str, Any]) -> CaptureEntry:
+    """Reads an entry. Raises KeyError, TypeError or ValueError for a damaged one."""
+    row, text = content.get("row"), content.get("filter", "")
+    paths, size, columns = map(str, content["paths"]), int(content["size"]), map(str, content.get("columns", ()))
+    marked, ignored = ({int(each) for each in content.get(name, ()) if int(each) >= 0} for name in ("marked", "ignored"))
+    rows = (None if row is None else max(int(row), 0), tuple(sorted(marked)), tuple(sorted(ignored)))
+    return CaptureEntry(tuple(paths), size, str(text), *rows, tuple(columns))
+
+
+def find_entry(saved_state: SavedState, paths: Sequence[str]) -> CaptureEntry | None:
+    """Returns what is remembered of some files; of files of another size only filter and columns."""
+    found = next((each for each in list_entries(saved_state) if paths and each.paths == tuple(paths)), None)
+    if found is None or found.size == measure_size(paths):
+        return found
+    return found._replace(row=None, marked=(), ignored=())
+
+
+def add_entry(saved_state: SavedState, entry: CaptureEntry) -> None:
+    """Remembers a capture as the newest one."""
+    others = [each for each in list_entries(saved_state) if each.paths != entry.paths]
+    bounded = entry._replace(marked=entry.marked[:MOST_ROWS], ignored=entry.ignored[:MOST_ROWS])
+    texts = [json.dumps(each._asdict()) for each in (bounded, *others)]
+    saved_state.set(CAPTURES_KEY, texts[:MOST_CAPTURES])
+
+
+def restore_options(opened: StartOptions, session: Session, saved_state: SavedState) -> StartOptions:
+    """Adds what is remembered of a capture to the options of its start; a filter that was asked for comes first."""
+    entry = None if opened.following else find_entry(saved_state, session.paths)
+    if entry is None:
+        return opened
+    wanted = opened.wanted
+    if wanted is None and entry.filter:
+        from analyzer.query.filter import compile_filter
+
+        with suppress(UserError):
+            wanted = compile_filter(entry.filter, opened.config.filters or {})
+    return replace(opened, entry=entry, wanted=wanted)
+
+
+def measure_size(paths: Sequence[str]) -> int:
+    """Returns the bytes of some files together; -1 if one is gone."""
+    try:
+        return sum(os.path.getsize(path) for path in paths)
+    except OSError:
+        return -1
