@@ -98,12 +98,15 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "rate": (keys("s", "3"), keys("escape")),
     "reports": (keys("H"), keys("escape")),
     "report": (keys("H", "3"), keys("escape")),
+    "open": (keys("ctrl+o"), keys("escape")),
+    "open-file": (keys("ctrl+o", "enter", *"captures/kaf", "tab"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),
     "packets": (keys("P"), keys("escape")),
     "diagram": (keys("S"), keys("escape")),
     "follow": (keys("f"), keys("escape")),
+    "tabs": (keys("ctrl+o", "enter", *"captures/zookeeper.pcap.zst", "enter"), keys("Q")),
 }
 """How to come to a screen, and back."""
 

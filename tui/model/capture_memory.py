@@ -67,9 +67,10 @@ def _read_entry(content: dict[str, Any]) -> CaptureEntry:
     """Reads an entry. Raises KeyError, TypeError or ValueError for a damaged one."""
     row, text = content.get("row"), content.get("filter", "")
     paths, size, columns = map(str, content["paths"]), int(content["size"]), map(str, content.get("columns", ()))
-    marked, ignored = ({int(each) for each in content.get(name, ()) if int(each) >= 0} for name in ("marked", "ignored"))
-    rows = (None if row is None else max(int(row), 0), tuple(sorted(marked)), tuple(sorted(ignored)))
-    return CaptureEntry(tuple(paths), size, str(text), *rows, tuple(columns))
+    listed = (map(int, content.get(name, ())) for name in ("marked", "ignored"))
+    marked, ignored = ({each for each in rows if each >= 0} for rows in listed)
+    place = (None if row is None else max(int(row), 0), tuple(sorted(marked)), tuple(sorted(ignored)))
+    return CaptureEntry(tuple(paths), size, str(text), *place, tuple(columns))
 
 
 def find_entry(saved_state: SavedState, paths: Sequence[str]) -> CaptureEntry | None:

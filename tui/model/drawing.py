@@ -100,7 +100,7 @@ class Chart:
         tall = [max(self.values[first:end]) for first, end in map(cells.get_intervals, range(cells.count))]
         steps = [max(ceil(value * STEPS * height / most - _ALMOST), 1) if value > 0 else 0 for value in tall]
         here = (0, 0) if selected is None else cells.get_cells(selected)
-        found: list[Line] = [(("title", self.title), ("dim", f"  {self.show(most)} at most"))]
+        found: list[Line] = [(("title", self.title),)]
         for line in range(height):
             floor = STEPS * (height - 1 - line)
             signs = "".join(BLOCKS[min(max(each - floor, 0), STEPS)] for each in steps)
@@ -142,7 +142,8 @@ def draw_axis(
     first, last = ends
     available = max(cells.count - len(first) - len(last), 1)
     at = min(max(middle - len(first) - len(between_ends) // 2, 1), available - len(between_ends) - 1)
-    between = f"{' ' * at}{between_ends}" if len(between_ends) + 2 <= available else ""
+    is_end = between_ends in ends  # it stands there already
+    between = f"{' ' * at}{between_ends}" if len(between_ends) + 2 <= available and not is_end else ""
     blank = " " * least_margin
     return [
         (("dim", blank), *_style_cells(marks, here, "dim")),

@@ -155,7 +155,7 @@ class RateView(TextView):
         return max(bisect_right(lines.view.keys, key, key=_as_number) - 1, 0)
 
     def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
-        """Returns a chart of messages, one of bytes, and the time axis."""
+        """Returns charts of messages, latencies and bytes, and the time axis."""
         return self._get_scale(state).draw_charts(width, height, key)
 
     def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
@@ -175,7 +175,12 @@ class RateScale:
         rates = [group.metrics.rate or 0.0 for group in groups]
         digits = next((digits for digits in (0, 3, 6) if length * 10**digits % SECOND == 0), 9)
         self._clocks = format_clocks([*self._begins, self._begins[-1] + length], digits)
-        self._charts = (Chart("messages/s", rates, format_rate), Chart("bytes/s", sizes, _format_speed, "text"))
+        slowest = [group.metrics.p99_ns or 0 for group in groups]
+        self._charts = (
+            Chart("messages/s", rates, format_rate),
+            Chart("p99 latency", slowest, _format_latency, "warning"),
+            Chart("bytes/s", sizes, _format_speed, "text"),
+        )
         metrics = make_metric_columns(groups)
         bytes_a_second = TableColumn("bytes/s", sizes, _format_speed, rank=6)
         columns = [make_name_column(self._clocks[:-1], "time (UTC)"), *metrics, bytes_a_second]
@@ -192,7 +197,7 @@ class RateScale:
     def draw_charts(self, width: int, height: int, key: Hashable) -> list[Line]:
         """Draws as many charts, and as tall, as fit into half of `height`."""
         selected = self._begins.index(key) if key in self._begins else None
-        charts = self._charts if height >= 20 else self._charts[:1] if height >= 12 else ()
+        charts = self._charts[: 3 if height >= 30 else 2 if height >= 20 else 1 if height >= 12 else 0]
         if not charts:
             return []
         tall = min((height // 2 - 2) // len(charts) - 1, TALLEST)
@@ -227,6 +232,10 @@ def make_rate_view(name: str, study: Study) -> RateView:
 def _as_number(key: Hashable) -> int:
     assert isinstance(key, int)
     return key
+
+
+def _format_latency(nanoseconds: float) -> str:
+    return format_duration(round(nanoseconds))
 
 
 def _format_speed(number: float) -> str:

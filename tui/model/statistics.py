@@ -188,7 +188,8 @@ OLDEST_REQUESTS, TITLE_WIDTH, LABEL_WIDTH = 3, 16, 34
 class OverviewFacts:
     """The metrics of all messages.
 
-    over_time: messages in each `interval` (ns). waiting: the requests that waited longest.
+    over_time, slowest: messages in each `interval` (ns), and the 99th percentile of their latencies (ns).
+    waiting: the requests that waited longest.
     """
 
     total: Metrics
@@ -196,6 +197,7 @@ class OverviewFacts:
     last: int | None
     interval: int
     over_time: Sequence[int]
+    slowest: Sequence[int]
     groups: Sequence[GroupStatistics]
     waiting: Sequence[Waiting]
 
@@ -203,9 +205,10 @@ class OverviewFacts:
     def from_study(cls, study: Study) -> OverviewFacts:
         """Collects the metrics of a study."""
         rows: Ints = find_unanswered(study.reader.session, study.rows)
-        over_time = [group.metrics.messages for group in study.measure_by("time").groups]
+        each = [group.metrics for group in study.measure_by("time").groups]
+        over_time, slowest = [one.messages for one in each], [one.p99_ns or 0 for one in each]
         groups = study.measure_by("protocol", "operation").groups
-        parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
+        parts = (study.total, study.first, study.last, study.intervals.length, over_time, slowest, groups)
         return cls(*parts, longest(study.reader.session, rows, OLDEST_REQUESTS))
 
 
@@ -247,6 +250,12 @@ class OverviewView(TextView):
         text = f"  each {format_duration(each)}, {max(bars):,} at most"
         spark: Line = (*_make_title("over time"), ("name", draw_sparkline(bars)), ("dim", text))
         yield ViewLine(spark, ViewLead(self._rate), "over time")
+        if total.p99_ns is not None and any(facts.slowest):
+            count = -(-len(facts.slowest) // len(bars))
+            peaks = [max(facts.slowest[at : at + count]) for at in range(0, len(facts.slowest), count)]
+            text = f"  p99 of each, {format_duration(max(peaks))} at most"
+            spark = (*_make_title("latency"), ("warning", draw_sparkline(peaks)), ("dim", text))
+            yield ViewLine(spark, ViewLead(self._rate), "latency")
 
     def _make_troubles(self) -> Iterator[ViewLine]:
         """Yields the lines of errors and of requests without an answer."""

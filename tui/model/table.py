@@ -26,6 +26,9 @@ LEAST_BAR, MOST_BAR = 10, 40
 
 DOWN, UP = "▼", "▲"
 
+_ALARMING = ("error", "warning")
+"""Styles that a zero does not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
@@ -151,7 +154,8 @@ class SortableTable:
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
             text = _pad(column.format_cell(row), width, left=column.is_name)
-            spans.append((column.style, f"{' ' * GAP if spans else ''}{text}"))
+            style = "dim" if column.style in _ALARMING and not column.values[row] else column.style
+            spans.append((style, f"{' ' * GAP if spans else ''}{text}"))
         if fit.bar and self.bars is not None:
             spans.append(("name", " " * GAP + draw_bar(self.bars[row], self._most, fit.bar)))
         return tuple(spans)

@@ -19,11 +19,10 @@ from textual.widgets import Input
 
 from analyzer.render.lines import Line, strip_styles
 from tui.crash_guard import CrashGuard
-from tui.model.drawing import Spans
 from tui.screens.input_line import TextLine
 from tui.theme import Palette
 from tui.widgets.bars import Bar, BarPart
-from tui.widgets.pane import Pane
+from tui.widgets.wrapping import WrappingPane
 
 _Value = TypeVar("_Value")
 
@@ -46,7 +45,7 @@ class Choice(NamedTuple, Generic[_Value]):
     words: str = ""
 
 
-class ChoicePane(Pane):
+class ChoicePane(WrappingPane):
     """The lines of the matching choices."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
@@ -56,7 +55,7 @@ class ChoicePane(Pane):
         self.chosen_by_mouse = False
 
     @property
-    def count(self) -> int:
+    def item_count(self) -> int:
         """The number of matching choices."""
         return len(self.lines)
 
@@ -65,11 +64,9 @@ class ChoicePane(Pane):
         """True, so that the cursor looks active while the input line has the focus."""
         return True
 
-    def get_spans(self, line: int) -> Spans:
+    def get_item(self, item: int) -> tuple[Line, str]:
         """Returns the text of a choice, and the text at its right."""
-        shown, key = self.lines[line]
-        width = self.inner.width - len(strip_styles(shown)) - len(key) - 1
-        return [*shown, ("", " " * max(width, 1)), ("dim", key)] if key else shown
+        return self.lines[item]
 
     def handle_click(self, line: int, column: int) -> None:
         """Chooses the clicked line and closes the dialog."""
@@ -118,8 +115,13 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Limits the list to the height of the terminal."""
+        """Limits the list to the height of the terminal, and makes it as high as its lines need."""
         self.pane.styles.max_height = max(event.size.height - AROUND, 1)
+        self.call_after_refresh(self._fit_height)
+
+    def _fit_height(self) -> None:
+        if len(self._left) == len(self._choices):
+            self.pane.styles.height = max(1, min(self.pane.count, MOST_CHOICES))
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
@@ -132,17 +134,17 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         self.pane.lines = [(each.line, each.key) for each in self._left]
         nothing = [] if self._left else [BarPart("bar-warning", ": nothing matches")]
         self._title_bar.show([BarPart("bar-title", f" {self._title}"), *nothing])
-        self.pane.update_count()
-        self.pane.place_cursor(at)
+        self.pane.renew_items()
+        self.pane.place_item(at)
 
     def _action_move(self, by: int) -> None:
-        self.pane.place_cursor(self.pane.cursor + by)
+        self.pane.place_item(self.pane.item + by)
 
     @on(Input.Submitted)
     def choose(self) -> None:
         """Closes the dialog with the selected choice."""
         if self._left:
-            self.dismiss((self._left[self.pane.cursor].value,))
+            self.dismiss((self._left[self.pane.item].value,))
 
     def _action_cancel(self) -> None:
         self.dismiss(None)

@@ -20,17 +20,16 @@ from analyzer.render.lines import Line, strip_styles
 from tui.crash_guard import CrashGuard
 from tui.keys import KEYS, TITLES, KeyBinding
 from tui.model.colour_rules import CompiledRule
-from tui.model.drawing import Spans
 from tui.model.row_spans import SIGN_HELP
 from tui.screens.input_line import TextLine
 from tui.theme import Palette
 from tui.widgets.bars import Bar, BarPart
-from tui.widgets.pane import Pane
+from tui.widgets.wrapping import WrappingPane
 
 HINT = (("/", "search"), ("Enter", "do it"), ("Esc", "back"))
 
 
-class HelpPane(Pane):
+class HelpPane(WrappingPane):
     """The pane with the lines of the help page; Enter runs the command of a line."""
 
     DEFAULT_CSS = "HelpPane { height: 1fr; }"
@@ -40,18 +39,18 @@ class HelpPane(Pane):
         self.help_lines = lines
 
     @property
-    def count(self) -> int:
-        """The number of lines of the help page."""
+    def item_count(self) -> int:
+        """The number of entries of the help page."""
         return len(self.help_lines)
 
-    def get_spans(self, line: int) -> Spans:
-        """Returns a line of the help."""
-        return self.help_lines[line].line
+    def get_item(self, item: int) -> tuple[Line, str]:
+        """Returns an entry of the help."""
+        return self.help_lines[item].line, ""
 
     @property
     def key(self) -> KeyBinding | None:
         """The key of the selected line, or None."""
-        return self.help_lines[self.cursor].key if self.count else None
+        return self.help_lines[self.item].key if self.help_lines else None
 
 
 class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
@@ -104,7 +103,7 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
     def _narrow(self, message: Input.Changed) -> None:
         self.pane.help_lines = filter_lines(self._lines, message.value)
         self.pane.cursor = 0
-        self.pane.update_count()
+        self.pane.renew_items()
 
     def _action_move(self, by: int) -> None:
         self.pane.move_cursor(self.pane.cursor + by)

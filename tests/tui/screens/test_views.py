@@ -117,8 +117,8 @@ async def test_what_is_ignored_does_not_count(found: Drive) -> None:
 async def test_lines_of_the_overview_lead_to_views_and_messages(found: Drive) -> None:
     there = await opened(found, "s", "j", "j", "j", "enter")
     assert there.view.name == "Rate"
-    await found.press("1", "g", "j", "j", "j", "j", "j", "j", "j")
-    assert "No. 694 had waited" in shown(found)[7]
+    await found.press("1", "g", *["j"] * 8)
+    assert "No. 694 had waited" in shown(found)[8]
     await found.press("enter")
     assert found.row == 693
 

@@ -1,0 +1,143 @@
+"""A pane whose items take as many lines as they need, so that nothing is cut where the terminal is narrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+
+from rich.cells import cell_len
+from textual.geometry import Size
+from textual.strip import Strip
+
+from analyzer.columns.text import safe_text
+from analyzer.render.lines import Line
+from tui.model.drawing import Spans
+from tui.theme import Palette
+from tui.widgets.pane import Pane
+
+INDENT = 4
+"""The cells before the further lines of an item whose first span is too wide to stand beside them."""
+
+_WORDS = re.compile(r"\s*\S+|\s+")
+
+
+def wrap_line(line: Line, width: int) -> list[Line]:
+    """Wraps a line at spaces; its further lines stand behind the width of its first span, if that is narrow."""
+    if sum(cell_len(safe_text(text)) for _, text in line) <= width or not line:
+        return [line]
+    head = cell_len(safe_text(line[0][1])) if len(line) > 1 else INDENT
+    blank = " " * (head if head <= width // 2 else min(INDENT, width // 2))
+    found: list[list[tuple[str, str]]] = [[]]
+    used = 0
+    for style, word in _split_words(line):
+        cells = cell_len(word)
+        if used + cells > width and used > len(blank) * (len(found) > 1):
+            found.append([("", blank)])
+            word = word.lstrip()
+            used, cells = len(blank), cell_len(word)
+        while used + cells > width and len(word) > 1 and width > len(blank):  # longer than a whole line
+            fits = max(sum(end <= width - used for end in accumulate(map(cell_len, word))), 1)
+            found[-1].append((style, word[:fits]))
+            found.append([("", blank)])
+            word, used = word[fits:], len(blank)
+            cells = cell_len(word)
+        if word:
+            found[-1].append((style, word))
+            used += cells
+    return [tuple(spans) for spans in found]
+
+
+def _split_words(line: Line) -> Iterator[tuple[str, str]]:
+    """Splits spans into words with the blanks before them; the first span stays whole."""
+    for place, (style, text) in enumerate(line):
+        safe = safe_text(text)
+        if not place and len(line) > 1:
+            yield style, safe
+        else:
+            yield from ((style, word) for word in _WORDS.findall(safe))
+
+
+class WrappingPane(Pane):
+    """Shows items, each on one or more lines; the cursor is on the first line of an item."""
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(palette, id=id)
+        self._wrapped: list[tuple[int, Line]] | None = None
+        self._firsts: list[int] = []
+        self._wrapped_width = 0
+
+    @property
+    def item_count(self) -> int:
+        """The number of items. Each subclass must define it."""
+        raise NotImplementedError
+
+    def get_item(self, item: int) -> tuple[Line, str]:
+        """Returns the line of an item, and the text at the right of its first line."""
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        """The number of lines of all items at the present width."""
+        return len(self._wrap())
+
+    @property
+    def item(self) -> int:
+        """The item under the cursor."""
+        lines = self._wrap()
+        return lines[min(self.cursor, len(lines) - 1)][0] if lines else 0
+
+    def place_item(self, item: int) -> None:
+        """Moves the cursor to an item, or to the nearest one that there is."""
+        self._wrap()
+        if self._firsts:
+            super().place_cursor(self._firsts[max(0, min(item, len(self._firsts) - 1))])
+
+    def renew_items(self) -> None:
+        """Wraps the items again after they have changed."""
+        self._wrapped = None
+        self.update_count()
+
+    def place_cursor(self, line: int) -> None:
+        """Moves the cursor to the item of a line; from an item down, to the next one."""
+        lines = self._wrap()
+        if lines:
+            item = lines[max(0, min(line, len(lines) - 1))][0]
+            self.place_item(item + (line > self.cursor and item == self.item))
+
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the visible lines; wraps the items for another width."""
+        self._measure(size)
+        if self.inner.width != self._wrapped_width:
+            item, self._wrapped = self.item, None
+            self._strips.clear()
+            self.place_item(item)
+        return super().make_strips(size)
+
+    def get_spans(self, line: int) -> Spans:
+        """Returns a line of an item."""
+        return self._wrap()[line][1]
+
+    def get_strip(self, number: int) -> Strip:
+        """Returns a painted line; all lines of the item under the cursor look alike."""
+        lines, cursor = self._wrap(), self.cursor
+        if number < len(lines) and lines[number][0] == self.item:
+            self.cursor = number
+        try:
+            return super().get_strip(number)
+        finally:
+            self.cursor = cursor
+
+    def _wrap(self) -> list[tuple[int, Line]]:
+        if self._wrapped is None:
+            width = self._wrapped_width = self.inner.width
+            self._wrapped, self._firsts = [], []
+            for item in range(self.item_count):
+                line, right = self.get_item(item)
+                self._firsts.append(len(self._wrapped))
+                parts = wrap_line(line, width - len(right) - 2 * bool(right)) if width else [line]
+                if right and width:
+                    blank = width - sum(cell_len(safe_text(text)) for _, text in parts[0]) - len(right) - 1
+                    parts[0] = (*parts[0], ("", " " * max(blank, 1)), ("dim", right))
+                self._wrapped += [(item, part) for part in parts]
+        return self._wrapped
