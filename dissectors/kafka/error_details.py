@@ -1,4 +1,4 @@
-"""What a request asked for that a broker refuses, as sizes, offsets and logins, and what the broker says of it."""
+"""Details of refused requests: sizes of batches, offsets, users that log in, and what the broker says."""
 
 from __future__ import annotations
 

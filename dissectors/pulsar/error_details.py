@@ -1,4 +1,4 @@
-"""What a broker says of a request that it refuses, and what a client showed of itself that it does not let in."""
+"""Details of refused requests: what the broker says, and the method of a login that it refused."""
 
 from __future__ import annotations
 

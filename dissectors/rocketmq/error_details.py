@@ -1,4 +1,4 @@
-"""What a request asked for that a server refuses, whose access key it has, and what the server says."""
+"""Details of refused requests: offsets that queues do not have, the access key, and what the server says."""
 
 from __future__ import annotations
 
