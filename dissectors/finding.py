@@ -1,4 +1,4 @@
-"""Findings: what is worth saying about the bytes, each with a code from one list."""
+"""Findings: notable facts about the bytes, each with a code from one list."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What happened, as a whole reading of a capture shows it: tables whose rows are made of many messages.
+"""Reports: tables whose rows are made of many messages of a capture.
 
-Theory. A message is a row of `list`, and an exchange two of them. A session, a watch, a transaction, an election are
-made of many, of several connections and even of several protocols. A Report is a table of such things. It is a
-Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field that column() declares is a
-column, the others are what is remembered on the way. A row is closed, and its cells are read, as soon as nothing more
-can come of it, at the latest when the capture ends. Nobody pays for it but who asks (analyzer.insight.reports).
+Theory. A message is a row of `list`, and an exchange is two rows. A session, a watch, a transaction or an election
+consists of many messages, of several connections and even of several protocols. A Report is a table of such things. It
+is a Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field declared by column() is a
+column, and the other fields are state. A row is closed, and its cells are read, as soon as it is final, at the latest
+at the end of the capture. Reports run only on demand (analyzer.insight.reports).
 
-What is wrong, rather than what happened, is found by a Check (dissectors.check).
+Problems, as opposed to events, are found by a Check (dissectors.check).
 """
 
 from __future__ import annotations

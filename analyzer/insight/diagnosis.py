@@ -1,4 +1,4 @@
-"""The diagnosis of a capture: what is wrong with single messages, and what only several of them show.
+"""The diagnosis of a capture: findings of single messages, and findings that need several messages.
 
 Theory. Rows are examined in their order. Each is asked for its own findings and for the error that it reports, the
 index for what it knows of the row, and checks (dissectors.check) get the rows that they want. Rows that need not be

@@ -1,4 +1,4 @@
-"""What the network below connections did that somebody should know, of all protocols.
+"""Findings about the network below connections, for all protocols.
 
 Theory. Figures of connections (analyzer.tcp.network) tell what happened, and a figure is a finding only where it
 matters: retransmissions and closed windows by the time that they cost, resets by the requests that they left without an

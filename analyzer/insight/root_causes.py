@@ -1,4 +1,4 @@
-"""What explains what: problems that follow from another one are folded into it.
+"""Folds problems into the problem that caused them.
 
 Theory. A leader that moves has every client sent away, a member that is expelled makes its group rebalance, and each
 of these shows as errors of its own. Protocols say which findings and errors may follow from which (RootCause), within

@@ -1,4 +1,4 @@
-"""What a request asked for that a broker refuses: sizes of batches, and offsets that partitions do not have."""
+"""Details of refused requests: sizes of batches, and offsets that partitions do not have."""
 
 from __future__ import annotations
 

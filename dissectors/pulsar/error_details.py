@@ -1,4 +1,4 @@
-"""What a client showed of itself that a broker does not let in."""
+"""Authentication that a broker refused: the method that the client used, and what the broker says."""
 
 from __future__ import annotations
 

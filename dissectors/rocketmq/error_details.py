@@ -1,4 +1,4 @@
-"""What a request asked for that a server refuses: offsets that queues do not have, and whose access key it has."""
+"""Details of refused requests: offsets that queues do not have, and the access key."""
 
 from __future__ import annotations
 
