@@ -182,9 +182,8 @@ class HeatmapView(TextView):
 
     def _make_title(self, width: int, state: ViewState, key: Hashable) -> Line:
         heat = self._get_heat(width, state)
-        title: tuple[str, str] = ("title", " latencies of answers")
         if not isinstance(key, tuple):
-            return (title,)
+            return ()
         ranges = self._choose_ranges(heat, state)
         line = ranges.bounds.index(key) if key in ranges.bounds else None
         mine = ranges.counts[[] if line is None else [line]]
@@ -194,7 +193,7 @@ class HeatmapView(TextView):
             mine = mine[:, chosen[0] : chosen[1]]
             when = f", {heat.axis.format_span(heat.axis.get_span(*chosen))}"
         many = format_counted(int(mine.sum()), "answer")
-        return (title, ("partner", f"  {many} {_join_bounds(key)}"), ("dim", when))
+        return (("partner", f" {many} {_join_bounds(key)}"), ("dim", when))
 
 
 def _join_bounds(key: tuple[int, int]) -> str:

@@ -101,7 +101,7 @@ def _leave_out(parts: Sequence[BarPart], width: int) -> list[BarPart]:
     for name, group in groupby(parts, lambda part: part.name):
         pieces = list(group)
         used += sum(cell_len(safe_text(part.text)) for part in pieces)
-        if used > width and name:
+        if used > width and (name or not any(part.text.strip() for part in pieces)):
             break
         found += pieces
     return found

@@ -92,7 +92,7 @@ def test_the_filter_of_a_cell_keeps_the_answers_that_it_counts() -> None:
         for line, item in enumerate(view.make_lines(WIDTH, state)):
             if isinstance(item.lead, FilterLead):
                 title = strip_styles(view.make_chart(WIDTH, 40, state, item.key)[0])
-                (many,) = map(int, re.findall(r"  (\d+) answers? ", title))
+                (many,) = map(int, re.findall(r" (\d+) answers? ", title))
                 everything += many
                 if (interval + line) % 9 == 0:
                     assert kept(KAFKA, item.lead.condition) == many > 0, item.lead.condition

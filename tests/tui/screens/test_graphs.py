@@ -63,7 +63,7 @@ async def test_a_cell_of_the_heatmap_is_a_filter(found: Drive) -> None:
     await opened(found, "I", "8", "down", "right", "right", "shift+right")
     while " 0 answers" in shown(found, "page-above")[0]:
         await found.press("right")
-    (many,) = re.findall(r"  (\d+) answers?", shown(found, "page-above")[0])
+    (many,) = re.findall(r"^ (\d+) answers?", shown(found, "page-above")[0])
     await found.press("enter")
     await found.filtered()
     text = in_force(found)
