@@ -1,4 +1,4 @@
-"""What every front end holds: a capture opened, and the index of its rows.
+"""A session: an open capture and the index of its rows, shared by all front ends.
 
 A session knows no output format, and decodes nothing: analyzer.decode reads its rows when somebody looks. `load` reads
 to the end; `grow` yields ranges of new rows as blocks come (a pipe, a file that grows).

@@ -1,4 +1,4 @@
-"""What a protocol is to this program: a manifest of its layouts, and a few functions.
+"""The interface of a protocol: a manifest of its layouts, and a few functions.
 
 Theory. A message is decoded in two steps that are far apart in time. While a capture is indexed, only `framing`,
 `header` and the Conversation see it: they cut it out, name it and pair it. Whenever somebody looks, `values` or `tree`

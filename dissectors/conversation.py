@@ -1,4 +1,4 @@
-"""What one connection remembers between its messages."""
+"""State that one connection keeps between its messages."""
 
 from __future__ import annotations
 

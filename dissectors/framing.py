@@ -1,4 +1,4 @@
-"""How messages are cut out of a stream of bytes."""
+"""Framing: cuts a stream of bytes into messages."""
 
 from __future__ import annotations
 

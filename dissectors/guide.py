@@ -1,4 +1,4 @@
-"""What a protocol can tell people of its own layouts, without any message: pages of `wireanalyze protocols`."""
+"""Guide pages: a protocol's layouts for people, without any message (`wireanalyze protocols`)."""
 
 from __future__ import annotations
 

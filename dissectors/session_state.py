@@ -1,4 +1,4 @@
-"""Sessions of a connection in which a request names only what has changed: how a protocol says what they hold.
+"""Sessions of a connection in which a request names only changes: how a protocol declares their content.
 
 Theory. A first request names all topics and partitions that it asks for and opens a session. Later requests of the
 session name only what to add and what to remove, and often nothing at all. They still ask for all that the session

@@ -1,4 +1,4 @@
-"""Symbolic values with a size in front, and what their uses record (dissectors.symbolic)."""
+"""Symbolic values with a size in front, and the record of their uses (dissectors.symbolic)."""
 
 from __future__ import annotations
 

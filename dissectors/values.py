@@ -1,4 +1,4 @@
-"""Fields of a message's values, whatever they hold: values may lack anything, and have anything in any place."""
+"""Reads fields of a message's values safely: any may be missing, and anything may be in any place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `open` takes as a capture: names, patterns, bytes and file objects, all as files on the disk."""
+"""Inputs of `open`: names, patterns, bytes and file objects, all as files on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What messages of captures and of hex have in common: a decoded body, and how they show themselves."""
+"""The base of messages from captures and from hex: a decoded body, and its display."""
 
 from __future__ import annotations
 

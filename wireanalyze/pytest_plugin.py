@@ -1,4 +1,4 @@
-"""The fixture `wire`: what a test sends and receives, recorded while it runs, as messages.
+"""The fixture `wire`: records a test's traffic while it runs, as messages.
 
 Theory. The packets are recorded by `wireanalyze sniff` in a process of its own, so the tests' process needs no
 privilege, drops none and decodes nothing until it asks. A question waits until the file has stopped growing, and reads

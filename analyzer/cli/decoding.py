@@ -1,4 +1,4 @@
-"""What `decode` does, without its options: bytes to a dissector, its messages, and what is printed of them.
+"""Work of the `decode` command without its options: feeds bytes to a dissector and prints the messages.
 
 Theory. One message is decoded in a few milliseconds, and a start costs twenty times that; so nothing here needs click,
 and what hardly any input needs is imported where it is. `plain_text` is all of `decode HEX` where that goes well. Where

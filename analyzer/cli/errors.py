@@ -1,4 +1,4 @@
-"""What the program says on stderr when it fails."""
+"""Prints the program's failures on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line means that names no command: `wireanalyze FILE...`, and options as tshark's users type them.
+"""Interprets command lines that name no command: `wireanalyze FILE...`, and options as tshark's users type them.
 
 Theory. The first word decides. A command is a command. A file, or an option, means the first of open, list and sniff
 that takes all the options that follow; open needs a terminal. Any other word is a misspelt command.

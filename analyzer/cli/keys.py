@@ -1,4 +1,4 @@
-"""--keylog and --key: what decrypts TLS, for every command that opens captures."""
+"""--keylog and --key: the secrets that decrypt TLS, for every command that opens captures."""
 
 from __future__ import annotations
 

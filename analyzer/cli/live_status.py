@@ -1,4 +1,4 @@
-"""How a live capture stands, on stderr: a line that is kept up to date on a terminal, remarks anywhere else.
+"""Status of a live capture on stderr: one line kept up to date on a terminal, remarks elsewhere.
 
 Theory. A thread of its own prints it, so that it is true also while nothing comes, and while whoever reads our
 rows keeps us waiting. Lines of two threads meet on a terminal: who prints rows there takes the line away first.

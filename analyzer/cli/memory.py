@@ -1,4 +1,4 @@
-"""--memory: how much what never ends may take, where rows are read as they come."""
+"""--memory: the limit for commands that read rows as they come and may never end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a word of a command line names no file, and what was meant by it."""
+"""Explains why a word of a command line names no file, and suggests what the user meant."""
 
 from __future__ import annotations
 

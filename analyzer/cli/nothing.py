@@ -1,4 +1,4 @@
-"""Notes on stderr about what is not printed: no packets, unknown protocols, no message that passes a filter."""
+"""Notes on stderr that explain missing output: no packets, unknown protocols, no message that passes a filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which problems `doctor` prints, and for which it exits with a status: --severity, --fail-on, --ignore, --baseline."""
+"""Selects problems for `doctor` and its exit status: --severity, --fail-on, --ignore, --baseline."""
 
 from __future__ import annotations
 

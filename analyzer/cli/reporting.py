@@ -1,4 +1,4 @@
-"""What `wireanalyze stats` prints: each of its views, as a table, one JSON object, or a line for each row."""
+"""Prints the views of `wireanalyze stats`: as a table, one JSON object, or a line for each row."""
 
 from __future__ import annotations
 

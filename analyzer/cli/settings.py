@@ -1,4 +1,4 @@
-"""What the running command is configured to do: the configuration file, read once, when somebody asks."""
+"""Configuration of the running command: the configuration file, read once, at the first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `spark-submit` is given: the command `pipeline` in the session that spark-submit has started.
+"""Entry point for `spark-submit`: the command `pipeline` in the session that spark-submit has started.
 
 `wireanalyze pipeline --script` says where this file is. It stands alone, for a cluster may run a copy of it; the rest
 comes from the environment that spark-submit was told of.

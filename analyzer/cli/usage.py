@@ -1,4 +1,4 @@
-"""What is wrong with a command line, where, and what to do: click's errors as sentences of this program.
+"""Turns click's errors into sentences: what is wrong with a command line, where, and what to do.
 
 Theory. click raises before a command runs, and its errors say which parameter is meant. Values are refused by our own
 types (values.py, options.py), whose messages stay; click's own messages are rewritten here. People also type options of

@@ -1,4 +1,4 @@
-"""Types of values on the command line, as click has them; what refuses a wrong value says what to give."""
+"""Types of values on the command line, for click. A refusal says what to give instead."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Columns: what the analyzer keeps instead of objects, their cells as values and as text."""
+"""Columns: arrays that replace objects, and their cells as values and as text."""

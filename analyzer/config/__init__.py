@@ -1,4 +1,4 @@
-"""The configuration file: what a user wants everywhere, so that it need not be given each time.
+"""The configuration file: options that a user sets once instead of with each command.
 
 model.py says what can be configured, place.py where the file is; loading.py and reading.py read it, writing.py writes
 it. A front end asks for a Config and never for the file; without one everything has its default. plugin_files.py loads

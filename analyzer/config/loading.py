@@ -1,4 +1,4 @@
-"""Where the configuration file is (XDG Base Directory Specification), and from its path to a Config.
+"""Finds the configuration file (XDG Base Directory Specification) and makes a Config of it.
 
 What reads TOML is imported where there is some: most users have no file.
 """

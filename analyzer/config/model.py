@@ -1,4 +1,4 @@
-"""What can be configured, and what holds where nothing is."""
+"""The settings that can be configured, with their defaults."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a body of a row is made of: values, trees, names, fragments of other messages, the line for people."""
+"""Decodes the body of a row: values, tree, names, fragments of other messages, summary line."""

@@ -1,4 +1,4 @@
-"""Which rows of a capture teach names, found in the index; and which of them only say again what was heard.
+"""Finds rows that bind names to ids in the index, and skips those that only repeat a known binding.
 
 Theory. A dissector names its binding sources by operation and role, so they are found a column at a time. Most of them
 repeat: clients ask for the same metadata every few minutes. What is the same but for its correlation id is decoded

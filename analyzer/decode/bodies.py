@@ -1,4 +1,4 @@
-"""Rows decoded: values, trees, the line for people, each with what the index knows of its row."""
+"""Decoded rows: values, tree and summary line, each with the facts that the index has of its row."""
 
 from __future__ import annotations
 

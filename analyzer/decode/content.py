@@ -1,4 +1,4 @@
-"""What a row's bytes are, and what decoding them needs from earlier: for one row, or for many at once.
+"""Bytes of rows and the earlier facts that decoding them needs, for one row or for many at once.
 
 A message is read up to its first lost byte. Nothing is kept.
 

@@ -1,4 +1,4 @@
-"""How much of long things is shown."""
+"""Limits for showing long values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes and bytes of a tree are secret.
+"""Finds the nodes and bytes of a tree that are secret.
 
 Theory. A node is secret by its spec or because its value is a Secret, and so is everything below it, unless it is one
 that was taken apart (Parted): then each of its parts says it for itself. A secret's bytes show again wherever they were

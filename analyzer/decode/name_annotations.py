@@ -1,4 +1,4 @@
-"""Names beside the ids in a message's tree: what they are, and which message told them.
+"""Annotates ids in a message's tree with names, and with the message that told each name.
 
 Theory. A tree shows what was sent, so an id stays what it is; its name is the text beside it, as that of an enum is.
 Which nodes are ids, the dissector tells by their paths (References).

@@ -1,4 +1,4 @@
-"""What the messages of a capture say of the ids in others: learned once, looked up when something is shown.
+"""Resolves ids to names: learns bindings from a capture's messages once, looks them up when something is shown.
 
 Theory. The index tells which rows can teach (analyzer.decode.binding_sources). Only these are decoded, each once, in
 the order of rows, as far as somebody asks; whoever asks again later reads on from there. For each id the names it had

@@ -1,4 +1,4 @@
-"""How often bytes of messages came again: for many rows at once, out of what the streams noted of retransmissions.
+"""Counts retransmissions of messages' bytes, for many rows at once, from the streams' records.
 
 Theory. A retransmission is a run of bytes of one direction, as a row is. So many runs touch a row as begin before its
 end, less those that end at its beginning or before. Both are counted by looking up places in sorted ones, with the

@@ -1,4 +1,4 @@
-"""What messages carry for others (dissectors.payload), read of one row."""
+"""Payloads that a row's message carries for applications (dissectors.payload)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the line about an answer is made of besides the answer: fields of the request that it answers.
+"""Fields of a request that its answer's summary line shows.
 
 Theory. An answer often says the least of an exchange: a size, a version, and not of what. The dissector names the
 fields of the request that people want to read beside it (Dissector.request_fields); whoever makes a row's line asks

@@ -1,4 +1,4 @@
-"""What the handshakes of TLS connections say, with keys and without.
+"""Facts that the handshakes of TLS connections tell, with keys and without.
 
 Theory. Hellos, the certificates of TLS 1.2, and alerts of a handshake are in the clear. If keys were tried on a
 connection, the engine has its facts. Otherwise its raw rows are read again, as far as a handshake reaches.

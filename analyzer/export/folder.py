@@ -1,4 +1,4 @@
-"""A folder of files that are called by what is in them, and an index of it.
+"""A folder of files named after their content, with an index.
 
 Theory. Names are for people and safe above all, so they may be cut or numbered; which row and field a file came from is
 said by a line of the index. There may be a file for each of millions of records: their number is bounded.

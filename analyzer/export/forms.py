@@ -1,4 +1,4 @@
-"""The forms of exports: what each writes, and what must be there for it.
+"""The forms of exports: the output of each, and its requirements.
 
 Theory. What cannot be done is said before anything is written, and what is written appears whole or not at all
 (analyzer.capture.output). A form is a function of a session and rows that tells how far it has come, and stops where

@@ -1,4 +1,4 @@
-"""What chosen messages carry, each in a file: keys and values of records, bodies, payloads, data of nodes.
+"""Exports the payloads of chosen messages, each to a file: keys and values of records, bodies, data of nodes.
 
 Theory. A dissector says what that is and what it is called (dissectors.payload), from decoded values in which ids of
 topics have names, where the capture tells them. What is a secret is left out unless it was asked for.

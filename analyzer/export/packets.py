@@ -1,4 +1,4 @@
-"""Which packets of the timeline bring chosen messages, as one flag a packet.
+"""Marks the packets of the timeline that bring chosen messages: one flag a packet.
 
 Theory. A row knows its pieces, and a piece its packet; what came again is among the repeats of its direction. That is
 all the index keeps of packets. Who else belongs to them only the packets know: the other fragments of a datagram, and

@@ -1,1 +1,1 @@
-"""What a whole capture tells that no message of it does."""
+"""Facts about a whole capture that no single message tells."""

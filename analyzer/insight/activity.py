@@ -1,4 +1,4 @@
-"""How busy, how fast and how well a capture was over time: columns of equal intervals, for lines and charts.
+"""Activity of a capture over time: rate, latency and errors in equal intervals, for lines and charts.
 
 Theory. Each figure is one pass over columns of the index (np.bincount), so a million rows take milliseconds and no body
 is decoded. A latency is counted in a bucket of its interval, four between each power of two and the next; a percentile

@@ -1,4 +1,4 @@
-"""Which messages of one layout say the same in some fields, and what differs between them, as columns.
+"""Groups messages of one layout that have equal values in some fields, with their differences as columns.
 
 Theory. A layout is walked once for all messages (analyzer.query.projection). What stands in the wanted fields makes a
 line of numbers for each message: numbers are themselves, a text is the number of its bytes in a table. Messages with

@@ -1,4 +1,4 @@
-"""The checks of all protocols over a capture: who wants which rows, and what they find."""
+"""Runs the checks of all protocols over a capture: gives each the rows that it wants, and collects its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many messages of which kind: counted over the columns of the index, no body is read.
+"""Counts messages by kind over the columns of the index. It reads no body.
 
 Theory. What a message is (protocol, operation, role), whether it has a partner and how long it is stands in the index,
 so counting is grouping. A group is a protocol and an operation; as both are small numbers, the pair is one, and each

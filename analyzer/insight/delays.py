@@ -1,4 +1,4 @@
-"""Where the time of exchanges goes: the network, other requests, or who answers.
+"""Divides the time of exchanges between the network, other requests and the server.
 
 Theory. An exchange passes the capture point four times: first and last byte of the request, first and last byte of the
 answer. What lies between them is divided:

@@ -1,4 +1,4 @@
-"""A difference between captures: what changed, and how much it weighs."""
+"""A difference between captures, with its weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two profiles of captures, the most telling first.
+"""Finds the differences between two profiles of captures, the most telling first.
 
 Theory. A figure is told if its change matters and is no chance: latencies and sizes change by the factor MATTERS, rates
 by BUSIER, and the probability, multiplied by the number of tests that were made (Bonferroni), is below CHANCE. Facts

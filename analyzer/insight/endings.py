@@ -1,4 +1,4 @@
-"""Ends of connections among rows: who closed each, and behind which row that is known.
+"""Ends of connections among rows: the side that closed each, and the row after which this is known.
 
 Theory. An end is heard behind the connection's last row, as soon as a row is later than it was. That depends on what
 was captured alone, not on how it was read.

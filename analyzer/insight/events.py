@@ -1,4 +1,4 @@
-"""Messages as what many of them show is correlated from: as events in their places, and to whom each goes.
+"""Turns messages into events for correlators, and dispatches each to those that want it.
 
 Reports and checks are correlators alike (dissectors.correlator). Who shows rows to them knows by the kind of a row
 (protocol, code, role) which of them want it, and for which fields. A correlator that fails costs no other.

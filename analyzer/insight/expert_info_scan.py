@@ -1,4 +1,4 @@
-"""What there is to say of each row's body, alike rows together: the fast way to look at all bodies of a capture.
+"""Scans the bodies of a capture for expert info, alike rows together.
 
 Theory. Most rows have nothing to say for themselves. What a diagnosis asks of a body (its error, its findings, the few
 fields that checks look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder

@@ -1,4 +1,4 @@
-"""By what messages are grouped: keys of rows, fields, what any message is about, or when it came.
+"""Groups messages: by keys of rows, by fields, by subject, by time.
 
 Theory. What rows are grouped by becomes a small number for each row, and a list of what the numbers mean. A key of the
 index is such a column already; a field of bodies is read for the rows that have one, and a message that names several

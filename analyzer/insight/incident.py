@@ -1,4 +1,4 @@
-"""What an incident page needs of a capture: figures over time and by operation, problems, reports.
+"""Data of an incident page: figures over time and by operation, problems, reports.
 
 Theory. All of it is there already (statistics, diagnosis, reports); here it is gathered in one reading of each, and cut
 to what a page can hold.

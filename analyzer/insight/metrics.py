@@ -1,4 +1,4 @@
-"""What is measured of a group of messages: how many, how large, how fast, how well.
+"""Measures groups of messages: counts, sizes, latencies, errors.
 
 Theory. A group is a number that each of its messages has; a message may be in several groups, once in each. So there
 are entries, a place among the rows that are looked at and a group's number, and each figure is one pass over them

@@ -1,4 +1,4 @@
-"""What the network did to some connections, to be compared with others: see analyzer.tcp.network."""
+"""Network figures of some connections, for comparison with others (analyzer.tcp.network)."""
 
 from __future__ import annotations
 

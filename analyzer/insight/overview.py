@@ -1,4 +1,4 @@
-"""What is going on in a capture that nobody knows: all that one screen can tell of it.
+"""Overview of an unknown capture, for one screen.
 
 Theory. Whoever opens an unknown capture asks who speaks what, how much, how fast, how slow the slowest was, what failed
 and what was never answered. The index tells most of that exactly. Errors need the answers' bodies, read by their layout

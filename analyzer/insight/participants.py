@@ -1,4 +1,4 @@
-"""Who takes part in a capture: clients and servers by their names, for lanes of a diagram and nodes of a map.
+"""Names the clients and servers of a capture, for lanes of a diagram and nodes of a map.
 
 Theory. A connection has two sides. A server is one participant for all of its connections, and so is a client that
 tells its name (a client id) in several. Reports know more names: the numbers of brokers, and which server of an

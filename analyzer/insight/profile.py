@@ -1,4 +1,4 @@
-"""What is to be compared of the messages of captures: columns and counts by operation, and what clients have set.
+"""Profile of captures for a comparison: columns and counts by operation, and settings of clients.
 
 Theory. A profile outlives the session that it was made of, so two captures need not be open at the same time. It keeps
 latencies and lengths as columns in order, for percentiles and their tests. Settings stand in bodies (Dissector.settings

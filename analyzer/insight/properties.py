@@ -1,4 +1,4 @@
-"""What captures are: files and what is known of them, packets by kind, streams, messages, protocols.
+"""Properties of captures: facts about files, packets by kind, streams, messages, protocols.
 
 Theory. All of this is counted while packets are read, or follows from columns of the index, so it is there at once,
 also of an input that has not ended: then it is what holds so far.

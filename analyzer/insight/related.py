@@ -1,4 +1,4 @@
-"""What the rest of a capture tells about one message: names of the ids in it, what its session holds, its stories.
+"""Facts from the rest of a capture about one message: names of its ids, its session, its reports.
 
 Theory. All are enrichment: a message is decoded and shown without it. Only what is asked for is read: the messages
 that explain the kinds of ids that are there, of a session the requests before this one on its connection, and for

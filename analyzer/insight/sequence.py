@@ -1,4 +1,4 @@
-"""A sequence of messages between participants, told in few steps: what matters, and the rest folded.
+"""Condenses a sequence of messages between participants to its important steps and folds the rest.
 
 Theory. A diagram of thousands of arrows tells nothing. So a step is an exchange whose request and answer follow each
 other, one message, or a fold: exchanges of one operation between two participants, between two steps that matter. What

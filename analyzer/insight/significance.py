@@ -1,4 +1,4 @@
-"""Whether two samples differ by more than chance: tests of shares, percentiles and rates, without any library.
+"""Tests whether two samples differ by more than chance: shares, percentiles and rates, without any library.
 
 Theory. All tests come down to one table of two rows and two columns. Where fewer than LARGE cases are expected in one
 of its cells, the probability is exact (Fisher's test for shares, the binomial test for rates), else that of a normal

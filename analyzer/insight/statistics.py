@@ -1,4 +1,4 @@
-"""Statistics of messages, by whatever they have: what `stats --by` prints, and whoever shows figures may ask.
+"""Statistics of messages by any key or field, for `stats --by` and the TUI.
 
 Theory. All that is asked of one choice of rows shares what is dear: the errors that they report, which need bodies, and
 their latencies. So a Study is made once for the rows, and asked as often as one likes. It keeps columns, no messages.

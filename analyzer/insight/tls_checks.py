@@ -1,4 +1,4 @@
-"""Problems with TLS that a capture shows, mostly without keys: certificates, refusals, and who does not speak TLS."""
+"""Problems with TLS, mostly visible without keys: certificates, refusals, plaintext on a TLS port."""
 
 from __future__ import annotations
 

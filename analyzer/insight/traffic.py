@@ -1,4 +1,4 @@
-"""Who talks to whom: conversations (connections) and endpoints, with what each side sent.
+"""Conversations (connections) and endpoints, with the traffic of each side.
 
 Theory. The nearest to tshark's `-z conv,tcp` and `-z endpoints,tcp`, but counted in messages of the protocols and
 their bytes, not in packets: what is retransmitted or a bare acknowledgement is nobody's message.

@@ -1,4 +1,4 @@
-"""What a capture holds that no dissector reads: connections by port and what they speak, and packets that are not TCP.
+"""Traffic that no dissector reads: connections by port and first bytes, and packets that are not TCP.
 
 Theory. A capture without a message of a known protocol is most often the wrong file, the wrong port or TLS. What it
 holds instead tells which: connections are counted by the port of their server and by what their first bytes are, other

@@ -1,4 +1,4 @@
-"""Takes packets from dumpcap, for a user who may not capture but may run dumpcap.
+"""Captures packets through dumpcap, for a user who may run dumpcap but may not capture.
 
 Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters; relays.py
 passes the packets on.

@@ -1,4 +1,4 @@
-"""Chooses who a process is, and gives up all other rights.
+"""Drops privileges: sets the user of a process and gives up all other rights.
 
 Theory. Opening an interface needs a right (on Linux CAP_NET_RAW, which root has). Writing packets to a file needs none,
 and decoding strangers' bytes should have none. So a process that has opened what it needs becomes an ordinary user for

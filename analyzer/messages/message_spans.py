@@ -1,4 +1,4 @@
-"""Where messages begin and end in the segments of many half-streams.
+"""Finds the spans of messages in the segments of many half-streams.
 
 Theory. Messages are cut by a guess: that each segment begins a message, and may hold more. The lengths of all segments
 are read at once, and only half-streams in which the guess fails are walked, one step for each place where it does. The

@@ -1,4 +1,4 @@
-"""What is known of the TLS connections that keys were tried on, by stream."""
+"""Facts about TLS connections that keys were tried on, by stream."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from analyzer.pipeline.file_notes import DAMAGED, QUARANTINED, READ, FileNote, b
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins, RowSelection
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
+from analyzer.pipeline.partition import LIBRARY
 from analyzer.pipeline.report_rows import build_report_rows
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import WINDOW, build_tables
@@ -47,7 +48,7 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
         packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
         known, orders = make_rules(merge_rules(options.decode_as))
-        secrets = find_secrets(options, [file.path for file in inputs])
+        secrets = find_secrets(options, [file.path for file in inputs], LIBRARY)
         with Analysis(packets, known, orders=orders, secrets=secrets) as session:
             yield from finish.finish_tables(
                 build_tables(session.load(), origins, options, named=finish.add_required_tables(TABLES)), TABLES

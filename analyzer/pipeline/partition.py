@@ -107,7 +107,8 @@ def _open_source(path: str) -> MappedFile:
     return inflow.spool
 
 
-_LIBRARY = OpenCaptures()
+LIBRARY = OpenCaptures()
+"""Those of this process."""
 
 _share_memory = lru_cache(maxsize=1)(DecoderMemory)
 """What bodies have taught this process, for one kind of run."""
@@ -157,7 +158,7 @@ def _split_partition(
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
         origins = CarriedOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = CarriedPart(queue, capture, files, origins)
-        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
+        secrets = find_secrets(options, [file.path for file in files if file.capture == capture], LIBRARY)
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(task_states, session, part, origins)
             session.load(carrier.list_ended_streams)
@@ -168,7 +169,7 @@ def _split_partition(
         # An analysis holds itself (its engine's walker, its part's carrier), and is too large to wait for a full round.
         del part, carrier, session
         gc.collect()
-        _LIBRARY.trim()
+        LIBRARY.trim()
 
 
 class PartitionPart:
@@ -251,7 +252,7 @@ class PartitionPart:
     def _add_source(self, file: int) -> int:
         found = self._sources.get(file)
         if found is None:
-            found = self._sources[file] = self.store.add(_LIBRARY.open_source(self._files[file].path))
+            found = self._sources[file] = self.store.add(LIBRARY.open_source(self._files[file].path))
         return found
 
     def _append(self, data: memoryview) -> int:

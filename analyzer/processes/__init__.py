@@ -1,1 +1,1 @@
-"""Processes: what they ask of the system, and how several share work on what has been read."""
+"""Processes: their use of the system, and the division of work between several of them."""

@@ -1,4 +1,4 @@
-"""Several processes share work on what has been read: rows printed in turns, or parts of work whose results are merged.
+"""Divides work between several processes: rows printed in turns, or parts whose results are merged.
 
 Theory. Reading a capture is one timeline; what comes behind it (the text of rows, fields of bodies, findings) depends
 on nothing but what has been read. So processes fork when all is read, and share it as it is (copy on write). Each gets

@@ -1,1 +1,1 @@
-"""What can be asked of rows: fields by their names, filters, orders, searches."""
+"""Queries over rows: fields by name, filters, orders, searches."""

@@ -1,4 +1,4 @@
-"""What names of columns mean: keys of a row, sets of them, and fields by their paths.
+"""Resolves names of columns: keys of a row, sets of them, and fields by their paths.
 
 Theory. A key of a row keeps its own fast ways whatever it is called (`latency`, `tcp.stream`), so a name is looked up
 among them first, and only what is none of them is a field to be read out of messages.

@@ -1,4 +1,4 @@
-"""What fields say in many rows, by their paths: columns for whatever form of output.
+"""Values of fields in many rows, by path: columns for every form of output.
 
 Theory. A path can have several values in a row; what a cell makes of them is the form's (`Shape`): a list for JSON, one
 text for a table. Messages are decoded once for all paths of a chunk, which is then forgotten: what they hold can be far

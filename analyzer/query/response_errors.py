@@ -1,4 +1,4 @@
-"""The errors that messages report, for many rows: what `list -e error` says, at a fraction of its cost.
+"""The errors that messages report, for many rows, as columns: a fraction of the cost of the field `error`.
 
 Theory. Most messages report none, and for most of these their layout tells it: all requests
 of a protocol may have no field for it, and in answers it is 0. Only what is left is decoded, row by row.

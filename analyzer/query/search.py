@@ -1,4 +1,4 @@
-"""Finding the next message that says something, and where in it: for a dialog, and for whoever has a session.
+"""Finds the next message that contains a text or bytes, and the place of the match in it.
 
 Theory. What is sought is a filter like any other, so the command line finds the same (`list -Y 'text contains "x"'`).
 Here rows are asked from a place on, forwards or backwards, a few at a time, so that whoever waits can show how far it

@@ -1,4 +1,4 @@
-"""Which rows are printed, and in which order: as many as are read, of these the wanted ones, ordered, cut.
+"""Selects the rows to print: applies a filter, an order and a limit while rows are read.
 
 Theory. Whatever needs messages is asked of as few rows as will do. A head without an order is found from the front, a
 tail from the back, a window of rows at a time, each larger than the one before; nobody decodes what lies behind. An

@@ -1,4 +1,4 @@
-"""What is needed to find a defect of ours, and nothing from the capture: no values, no variables, no names of files.
+"""A report of a defect of this program, without anything from the capture: no values, variables or file names.
 
 Theory. A user can only pass on what he may show to others. So a report says which of our lines failed and how they were
 reached; what an exception says of itself may quote a value, and is told on the terminal of the user alone.

@@ -1,4 +1,4 @@
-"""One conversation as a dialogue: what each side said, in the order in which it was said.
+"""One conversation as a dialogue: the messages of both sides in their order.
 
 A line a message: an arrow to the right for what the client sends, the number and time since the first message, what
 it is, its answer's latency, and the line for people; beneath it, if asked for, its fields or its bytes.

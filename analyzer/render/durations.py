@@ -1,4 +1,4 @@
-"""How long something took, for people: three digits, in the unit that suits; one at a time or in columns.
+"""Durations for people: three digits, in the unit that suits; one at a time or in columns.
 
 Theory. A duration is rounded to hundredths of its unit, in whole numbers: what is printed is one of a few thousand
 texts, so a column of a million durations is a column of numbers of texts.

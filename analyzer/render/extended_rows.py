@@ -1,4 +1,4 @@
-"""Rows with what was asked beyond their own keys: fields by path, the time in another form, names of hosts.
+"""Rows with more than their own keys: fields by path, another form of time, names of hosts.
 
 Theory. A form of output asks a reader for columns by name and need not know where they come from. So what is asked
 beyond the keys of a row is one more reader, which knows more names.

@@ -1,4 +1,4 @@
-"""Rows as lines: what every form of output must give, and the two roads to it.
+"""Forms of output: the interface that each implements, and the two ways from rows to lines.
 
 Theory. A form writes rows one by one (`plain`), which always works. It also says what a line is made of (`frame`):
 constants, columns of the index as cells, and slots for what the body says (`said`). Alike rows are then written

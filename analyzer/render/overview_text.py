@@ -1,4 +1,4 @@
-"""The one screen that answers what is going on in a capture, for people.
+"""The overview of a capture on one screen, for people.
 
 Theory. Somebody who is called at night asks in this order: what is this and when was it, is anything wrong, who does
 how much of what and how fast, and about what. So after the head comes what failed and what was never answered, said

@@ -1,4 +1,4 @@
-"""A message without a capture as it is printed: whose it is, and what it decodes to."""
+"""Prints a message without a capture: its protocol, and its tree."""
 
 from __future__ import annotations
 

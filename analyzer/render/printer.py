@@ -1,4 +1,4 @@
-"""Rows as lines of bytes, in one form: what `list` prints, what an export of lines writes, what a copied row says."""
+"""Prints rows as lines of bytes in one form, for `list`, for exports of lines and for copied rows."""
 
 from __future__ import annotations
 

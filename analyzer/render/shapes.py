@@ -1,4 +1,4 @@
-"""What a cell has of the values of a path in one row.
+"""Shapes of a cell: how it shows the values that a path has in one row.
 
 Theory. A program that reads JSON wants one type for one key, so a path that can repeat is a list, always. A cell of a
 table has one text: the values with commas between, as tshark joins them, and like there a comma in a value is not told

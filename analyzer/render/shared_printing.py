@@ -1,4 +1,4 @@
-"""Rows printed by several processes: what `list` and exports of lines do where rows may be divided."""
+"""Prints rows with several processes, for `list` and exports of lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as a line of bars of eight heights, one character each, for whoever wants to see a shape.
+"""Sparklines: numbers as bars of eight heights, one character each.
 
 Theory. A bar's height is its share of the highest one, rounded up, so that what is there is always seen, and what is
 not is a space. Where the output cannot say the block characters, plain ones grow instead.

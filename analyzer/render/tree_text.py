@@ -1,4 +1,4 @@
-"""A tree as lines for people: where it lies, what it is called, what it says."""
+"""A tree as lines for people: offset, name, value."""
 
 from __future__ import annotations
 

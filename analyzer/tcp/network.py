@@ -1,4 +1,4 @@
-"""Network figures: what packets tell of the network below a connection, as columns.
+"""Network figures of connections, from their packets, as columns.
 
 Theory. A capture point divides a connection's round trip: what passes there comes back from the server after one part
 of it, and from the client after the other. The handshake measures both: SYN to SYN/ACK is the server's part, SYN/ACK to

@@ -1,4 +1,4 @@
-"""What a TLS connection says in the clear, and what became of its decryption."""
+"""Facts that a TLS connection tells in the clear, and the state of its decryption."""
 
 from __future__ import annotations
 

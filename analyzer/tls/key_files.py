@@ -98,7 +98,7 @@ class KeyRing:
     ) -> None:
         passwords = passwords or KeyPasswords()
         self.paths = tuple(logs), tuple(private_keys), KeyPasswords(passwords.path)
-        self.log = KeyLog()
+        self.log = self._shared = KeyLog()
         self.version, self.grows = 0, grows
         self._files = [KeyLogFile(path) for path in logs]
         self._private: list[tuple[bytes, RSAPrivateKey]] = []
@@ -119,13 +119,22 @@ class KeyRing:
     def __reduce__(self) -> tuple[type[KeyRing], tuple[tuple[str, ...], tuple[str, ...], KeyPasswords]]:
         return KeyRing, self.paths
 
+    def extend(self, texts: Sequence[bytes]) -> KeyRing:
+        """Returns a ring with the secrets of this one and of more key logs, which this one does not get."""
+        ring = KeyRing(grows=self.grows)
+        ring.paths, ring._files, ring._private, ring._shared = self.paths, self._files, self._private, self._shared
+        ring.log = KeyLog(self._shared)
+        for text in texts:
+            ring.log.feed(text)
+        return ring
+
     def refresh(self) -> bool:
         """Reads what key logs have got since; returns whether anything was new."""
         new = False
         for file in self._files:
             if file.grew:
                 try:
-                    new |= file.read_growth(self.log)
+                    new |= file.read_growth(self._shared)
                 except OSError:
                     continue  # it is being replaced; the next time will do
         self.version += new

@@ -31,10 +31,14 @@ _OLD_LINE = re.compile(rb"RSA Session-ID:([0-9A-Fa-f]{2,64}) Master-Key:([0-9A-F
 
 
 class KeyLog:
-    """Holds secrets by identifier and label. `foreign`: lines that are no line of a key log."""
+    """Holds secrets by identifier and label. `foreign`: lines that are no line of a key log.
 
-    def __init__(self) -> None:
+    more: where it looks for secrets that it does not hold.
+    """
+
+    def __init__(self, more: KeyLog | None = None) -> None:
         self._secrets: dict[bytes, dict[str, bytes]] = {}
+        self._more = more
         self.foreign = 0
 
     def __len__(self) -> int:
@@ -54,7 +58,8 @@ class KeyLog:
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
         """Returns a secret, or None if there is none."""
-        return self._secrets.get(identifier, {}).get(label)
+        found = self._secrets.get(identifier, {}).get(label)
+        return self._more.find(label, identifier) if found is None and self._more is not None else found
 
     def feed(self, text: bytes) -> None:
         """Adds the secrets of whole lines."""

@@ -1,4 +1,4 @@
-"""Where a session finds its secrets, and the keys that follow from them.
+"""Finds the secrets of a session and derives its keys.
 
 A session's state holds no secret, so that it can be carried to another process or written down: it says which secret
 it uses, and asks for it again.

@@ -1,4 +1,4 @@
-"""What client and server agree on: the handshake messages of one connection (RFC 5246 and 8446, section 4).
+"""Follows the handshake of one connection to the parameters that both sides agree on (RFC 5246 and 8446, section 4).
 
 Hellos give randoms, version and suite. In TLS 1.2 the key exchange follows in the clear; with RSA it holds the
 premaster secret, encrypted for the server's key (RFC 5246, section 7.4.7.1). Everything here is public.

@@ -1,4 +1,4 @@
-"""What Kafka's messages say of the ids in others: a table of the structs that carry an id beside its name.
+"""Name bindings of Kafka's messages: a table of the structs that carry an id beside its name.
 
 Theory. Topics have had ids since 2.8, and what moves data carries these alone; Metadata names them, and so does what
 creates, deletes or describes topics. Brokers are numbers that Metadata gives an address. A producer's id belongs to a

@@ -1,4 +1,4 @@
-"""Who answers whom on a Kafka connection.
+"""Pairing on a Kafka connection.
 
 Theory. A broker answers the requests of one connection strictly in order, so pairing is a queue; the correlation id,
 which the client chose and the broker repeats, is the check, not the key: clients may repeat it. A Produce with acks=0

@@ -1,4 +1,4 @@
-"""One line for people about a message: what an engineer wants first, not all that is in it.
+"""The summary line of a message: the few facts that an engineer wants first.
 
 Theory. What a message is about differs from API to API, so the table tells it for each (tables/info.json): topics with
 their partitions, offsets and records; groups, members, epochs; how long and how much. Around it stands what is the

@@ -1,4 +1,4 @@
-"""What people read beside Kafka's numbers: names of errors and enums, times."""
+"""Labels of Kafka's numbers: names of errors and enums, times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a frame looks like Kafka: on a first look at a connection, and behind a gap.
+"""Probes bytes for Kafka: at the start of a connection, and behind a gap.
 
 Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of
 its client id must fit into the frame. Two kinds of requests need a second look. One with a key or version that nobody

@@ -1,4 +1,4 @@
-"""Which Kafka messages may be read in part, and which fields of them (wire/projection.py says how).
+"""Kafka messages that may be read in part, and their fields (wire/projection.py does the reading).
 
 Theory. Mostly key, version and direction tell the layout, so the fields that are wanted can be read and nothing else.
 Left to values() is what only all of the bytes tell: which of two layouts it is, what is hidden of a message that may

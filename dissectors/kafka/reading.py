@@ -1,4 +1,4 @@
-"""Which layout a frame's body is read by, and what is to be said about that choice before a byte of it is read.
+"""Chooses the layout of a frame's body, and finds problems with that choice before a byte is read.
 
 Theory. Usually key, version and direction say it, and the plan of that layout is all there is to know. Four exceptions
 can be seen only in the bytes. A broker that does not know the asked version of ApiVersions answers in version 0 (error

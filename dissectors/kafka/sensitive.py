@@ -1,4 +1,4 @@
-"""Which messages may hold a secret: of these that is hidden which cannot be read (wire.hiding)."""
+"""Messages that may hold a secret: their unreadable bytes are hidden (wire.hiding)."""
 
 from __future__ import annotations
 

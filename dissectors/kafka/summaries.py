@@ -1,4 +1,4 @@
-"""What Kafka's phrases make of a value beside printing it: records, and the meaning of special numbers.
+"""Functions for Kafka's phrases: records, and the meaning of special numbers.
 
 Theory. What has a meaning of its own (an epoch of -1, say) is asked for by comparison; a number that differs from
 message to message is given to a function by text_of, and what is counted in records by number_of.

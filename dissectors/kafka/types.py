@@ -1,4 +1,4 @@
-"""Kafka's primitive types: what a schema's type name means on the wire, plain or flexible.
+"""Kafka's primitive types: the encoding of a schema's type names, plain or flexible.
 
 Facts (protocol guide, "Protocol Primitive Types"; KIP-482 for the compact forms): a string has an int16 length, bytes
 and arrays an int32, -1 is null. In flexible versions all of them have an unsigned varint of length + 1, 0 is null. A

@@ -1,4 +1,4 @@
-"""What Pulsar's messages may be asked, by name: commands, and what follows those that carry a payload.
+"""Catalog of Pulsar's field names: commands, and the parts behind those that carry a payload.
 
 Theory. A command tells by itself how it is read, whoever sends it, so each has one layout.
 """

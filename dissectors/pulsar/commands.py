@@ -1,4 +1,4 @@
-"""What people read beside Pulsar's numbers by themselves: times, names; and the numbers of its errors."""
+"""Labels of Pulsar's numbers: times, names, and its error codes."""
 
 from __future__ import annotations
 

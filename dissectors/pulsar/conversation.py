@@ -1,4 +1,4 @@
-"""Who answers whom on a Pulsar connection.
+"""Pairing on a Pulsar connection.
 
 Theory. One connection carries many producers and consumers, and answers come in any order. Most questions carry a
 request id, which the answer repeats; a SEND is known by its producer and sequence id, a watch of the 5.0 commands by an

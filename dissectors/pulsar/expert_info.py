@@ -1,4 +1,4 @@
-"""What is wrong in one message, or will be: producers and consumers that are refused or closed, frames too large.
+"""Expert info of one message: refused or closed producers and consumers, frames that are too large.
 
 Facts. A broker takes frames up to maxMessageSize (5 MiB by default, Commands.DEFAULT_MAX_MESSAGE_SIZE) and 10 KiB for
 what stands around the message (MESSAGE_SIZE_FRAME_PADDING), length prefix included; CONNECTED tells clients of another

@@ -1,4 +1,4 @@
-"""One Pulsar frame to a tree: it keeps where every value lies and reports what is broken; frame.py makes values alone.
+"""Decodes a Pulsar frame to a tree, with places and errors; frame.py makes values alone.
 
 Theory. frame.py describes the order of the sections and the form of a payload. Each part of a frame has a size of its
 own, so what breaks inside of one is contained in it. The payload is the one part that may hide a source of its own,

@@ -1,4 +1,4 @@
-"""What the numbers of producers and consumers stand for, which is told once and then only the number is sent.
+"""Name bindings of Pulsar: the numbers of producers and consumers, whose names are sent only once.
 
 Theory. A client numbers its producers and its consumers on each connection for itself. The command that makes one says
 its topic, and of a consumer the subscription; all that comes later, the messages above all, has only the number. So

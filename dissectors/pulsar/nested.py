@@ -1,4 +1,4 @@
-"""What a tree shows beside Pulsar's values, and the schemas in its bytes fields.
+"""Labels beside Pulsar's values in a tree, and the schemas in its bytes fields.
 
 Theory. Much of a value's meaning stands beside it: whether a key is base64, which two numbers are a transaction. So a
 finished tree is gone through once, and nodes get texts and children. Values stay as they are, so a tree folds to the

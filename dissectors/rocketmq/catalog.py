@@ -1,4 +1,4 @@
-"""What RocketMQ's commands may be asked, by name: header classes, and the bodies whose layout is known.
+"""Catalog of RocketMQ's field names: header classes, and the bodies whose layout is known.
 
 Theory. A header is text under text; its class types what it knows. JSON bodies are anybody's, so they are open.
 """

@@ -13,6 +13,7 @@ of emit.FAILURES; then command_fields.py makes nodes, and the values are folded 
 from __future__ import annotations
 
 import json
+from itertools import repeat
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -126,8 +127,9 @@ def decode_command(frame: Frame) -> CommandHeader:
 
 def _decode_json(frame: Frame, at: int, stop: int) -> CommandHeader:
     found = frame.json(at, stop, _decode_object)
-    get = found.get
-    code, version, flag, name = (frame.specialise(get(each)) for each in ("code", "version", "flag", "language"))
+    get, specialise = found.get, frame.specialise
+    code, version, flag = specialise(get("code")), specialise(get("version")), specialise(get("flag"))
+    name = specialise(get("language"))
     opaque, remark, ext = get("opaque"), get("remark"), get("extFields")
     if not type(code) is type(version) is type(flag) is int or type(name) is not str:
         raise Unfit
@@ -135,9 +137,11 @@ def _decode_json(frame: Frame, at: int, stop: int) -> CommandHeader:
         raise Unfit
     if ext is None:
         ext = {}
-    elif type(ext) is not dict or not all(isinstance(value, str) for value in ext.values()):
+    elif type(ext) is not dict or not all(map(isinstance, ext.values(), repeat(str))):
         raise Unfit
-    if not all(_LOWEST <= number <= _HIGHEST for number in (code, version, opaque, flag)):
+    if not (_LOWEST <= code <= _HIGHEST and _LOWEST <= version <= _HIGHEST and _LOWEST <= flag <= _HIGHEST):
+        raise Unfit
+    if not _LOWEST <= opaque <= _HIGHEST:
         raise Unfit
     return CommandHeader(code, name, version, flag, remark, ext, "JSON", stop)
 

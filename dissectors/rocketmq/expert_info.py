@@ -1,4 +1,4 @@
-"""What is wrong in one command, or will be: refusals and why, fields that are missing, messages that are given up.
+"""Expert info of one command: refusals and their cause, missing fields, messages that are given up.
 
 Facts. A response code says what went wrong, the remark often why: brokers that throw requests away name the reason in
 brackets (BrokerFastFailure, NettyRemotingAbstract), pulls have the name of a GetMessageStatus, and before version 5

@@ -1,4 +1,4 @@
-"""What pairing and the list need of a command, from the first bytes of its frame.
+"""The header facts of a command that pairing and the list need, from the first bytes of its frame.
 
 Facts. Bit 0 of the flag says that a command is an answer, whoever sends it, bit 1 that a request wants none; brokers
 ask their clients on the same connection. `opaque` is the asker's number, which the answer repeats. The code of an

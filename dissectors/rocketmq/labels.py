@@ -1,4 +1,4 @@
-"""What people read beside RocketMQ's numbers: flags, permissions, codecs, times."""
+"""Labels of RocketMQ's numbers: flags, permissions, codecs, times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes on ports of RocketMQ where no remoting command is spoken.
+"""Traffic on ports of RocketMQ that is no remoting command.
 
 Facts. Ports by default: haListenPort is 10912 (the broker's + 1); a proxy takes gRPC on 8081 (ProxyConfig,
 grpcServerPort) and remoting commands on 8080 (remotingListenPort), where it takes HTTP/2, too, by its first bytes.

@@ -1,4 +1,4 @@
-"""What phrases make of the structures in bodies: queues and offsets, brokers, topics, groups and who is in them.
+"""Functions for RocketMQ's phrases: queues and offsets, brokers, topics, groups and their members.
 
 Facts. perm 6 is read and write. A BitSet in JSON is base64 of its bytes. Where a controller elects masters, a broker's
 numbers begin with 1; elsewhere 0 is the master. Java has objects as keys of tables (MessageQueue), which is JSON in a

@@ -1,4 +1,4 @@
-"""Templates of RocketMQ's frames: what may differ between frames that are alike (wire.frame_template).
+"""Templates of RocketMQ's frames: the parts that may differ between alike frames (wire.frame_template).
 
 Theory. The names in a header, and their order, belong to the template, as do code, flag, language and version. The
 opaque number and the values of extFields may differ, also in length: in a JSON header they end at a quote, in a binary

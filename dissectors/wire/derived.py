@@ -1,4 +1,4 @@
-"""What follows from leaves, whatever protocol has them: whether a checksum is right, the pairs in a text."""
+"""Facts derived from leaves of any protocol: correct or wrong checksums, the pairs in a text."""
 
 from __future__ import annotations
 

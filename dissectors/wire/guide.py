@@ -1,4 +1,4 @@
-"""What pages of all guides share: fields as entries, their lines and JSON, pages by name, names that are meant."""
+"""Parts that all guides share: fields as entries, their lines and JSON, pages by name, names that are meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking decoded values, whatever they are made of, and the bytes of one."""
+"""Walks decoded values of any kind, and the bytes of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages made of lines, each of which says what follows it: bytes of a string, and how many lines more."""
+"""Messages made of lines, each of which announces what follows: bytes of a string, or more lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that hold values, each of which says its type first: lists, maps, and what stands around a value."""
+"""Values within values, each with its type in front: lists, maps, and attributes around a value."""
 
 from __future__ import annotations
 

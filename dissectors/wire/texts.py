@@ -1,4 +1,4 @@
-"""What people read beside nodes of a finished tree: a text of one node alone, bytes that are text, runs of bits."""
+"""Labels of nodes in a finished tree: a text of one node alone, bytes that are text, runs of bits."""
 
 from __future__ import annotations
 

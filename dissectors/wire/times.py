@@ -1,4 +1,4 @@
-"""What people read beside times and durations that are numbers on the wire."""
+"""Labels of times and durations that are numbers on the wire."""
 
 from __future__ import annotations
 

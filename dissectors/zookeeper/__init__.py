@@ -1,4 +1,4 @@
-"""Apache ZooKeeper 3.3 to 3.9: what clients say (here), the members of a quorum (quorum), candidates (election)."""
+"""Apache ZooKeeper 3.3 to 3.9: clients (here), the members of a quorum (quorum), candidates (election)."""
 
 from dissectors.zookeeper.dissector import ZooKeeper
 

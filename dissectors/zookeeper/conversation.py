@@ -1,4 +1,4 @@
-"""Who answers whom on a client's connection.
+"""Pairing on a client's connection.
 
 Theory. A reply repeats the xid of its request and nothing else, so it is read by what was asked. Clients count xids up,
 but some repeat them, and a few are set aside: -2 for pings (a ping may come under any number, its answer has -2), -4

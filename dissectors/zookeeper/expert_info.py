@@ -1,4 +1,4 @@
-"""What is wrong in one message, or soon will be: a session that is gone, a packet too large, a word that is refused.
+"""Expert info of one message: lost sessions, packets that are too large, refused four-letter words.
 
 Facts. jute.maxbuffer is 0xfffff bytes unless it is raised. A server that reads a larger length closes the connection
 (NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), and then asks the next server again:

@@ -1,4 +1,4 @@
-"""What may stand behind a header: one record, or the many of a multi.
+"""Bodies behind a header: one record, or the many of a multi.
 
 Facts (MultiOperationRecord, MultiResponse). A multi is a run of items, each a MultiHeader (type, done, err) and the
 record that belongs to the type; one with `done` ends it.

@@ -1,4 +1,4 @@
-"""One line for people about a message: what went wrong, of what, how much of it.
+"""The summary line of a message: error, subject, amount.
 
 Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
 `recalled` names. tables/summaries.json has the phrases; what a multi did is said item by item here.

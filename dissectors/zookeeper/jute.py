@@ -1,4 +1,4 @@
-"""Jute, Hadoop's first way to write records: what its type names mean on the wire.
+"""Jute, Hadoop's first serialization: the encoding of its types.
 
 Facts (BinaryInputArchive). Everything is big-endian and nothing is tagged. A ustring (UTF-8) and a buffer have an int
 in front, a vector has one too, and -1 is null everywhere. A record stands bare among its parent's fields.

@@ -1,4 +1,4 @@
-"""What people read beside ZooKeeper's numbers: names, times, sessions, transaction ids, permissions."""
+"""Labels of ZooKeeper's numbers: names, times, sessions, transaction ids, permissions."""
 
 from __future__ import annotations
 

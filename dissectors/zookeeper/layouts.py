@@ -1,4 +1,4 @@
-"""How ZooKeeper's requests, replies and events are laid out, for reading some fields of one or many messages at once.
+"""Layouts of ZooKeeper's requests, replies and events, for reading some fields of one or many messages at once.
 
 Theory. The opcode tells the record behind a header, and the error of a reply whether there is one. Left to values() is
 what the bytes tell: connects and words, which have no opcode, the items of a multi, and records in which a field has

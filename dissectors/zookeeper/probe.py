@@ -1,4 +1,4 @@
-"""How much bytes look like a ZooKeeper client's connection: on a first look, and behind a gap.
+"""Probes bytes for a ZooKeeper client's connection: at its start, and behind a gap.
 
 Theory. A ConnectRequest is nearly all checked: a version that is always 0, and a password whose length must agree with
 the frame's. Later requests begin with an opcode of thirty-odd, and nearly all go on with a path, which begins with a

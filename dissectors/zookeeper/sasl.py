@@ -1,4 +1,4 @@
-"""QuorumAuthPacket: how servers prove to each other who they are, before they say anything else.
+"""QuorumAuthPacket: mutual authentication of servers at the start of their connection.
 
 Facts (QuorumAuth, SaslQuorumAuthLearner). A learner, or whoever opens an election connection, sends one with an empty
 token, then tokens go back and forth until a status says success or error. Each packet begins with the same long, which

@@ -1,4 +1,4 @@
-"""Field paths: what can be asked of a row by name, checked once and read for many rows at a time."""
+"""Field paths: fields of a row by name, checked once and read for many rows at a time."""
 
 from analyzer.query.fields.catalog import UnknownField, find_field, list_fields, resolve_fields
 from analyzer.query.fields.path import FieldKind, FieldPath

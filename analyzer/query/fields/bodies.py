@@ -1,4 +1,4 @@
-"""Values of body fields for many rows, each message decoded once, and of it only what is asked.
+"""Values of body fields for many rows. Each message is decoded once, and only as far as needed.
 
 Theory. Rows of one kind (protocol, operation, role, version, what earlier messages told) are read alike: which paths
 they may have, and what reads just these (Dissector.projection), is asked once for all. What was read is kept until

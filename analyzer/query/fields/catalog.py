@@ -1,4 +1,4 @@
-"""From a name to what it means, and from a word to the names that have it.
+"""The catalog of field names: resolves a name, and finds the names that contain a word.
 
 Theory. A name is one of: a key of every row; another program's name for something; `PROTOCOL.short`; `short` alone,
 which means that of every protocol; or `PROTOCOL.OPERATION[.ROLE].path`, walked through what the protocol says its

@@ -1,4 +1,4 @@
-"""What takes a field's values out of a decoded body, found once for all messages of a context.
+"""Getters of a field's values in a decoded body, made once for all messages of a context.
 
 Theory. Most fields stand at paths, and what is there is their value. A short may also stand where another field of the
 same struct says that it does (a coordinator's key is a group's name if its type says so), and in the place of its name

@@ -1,4 +1,4 @@
-"""The fields that every row has: the keys of docs/reference/output.md, and what is made of them.
+"""The fields of every row: the keys of docs/reference/output.md, and fields derived from them.
 
 Theory. Most are columns of the index and are compared as columns. A few need the message: what it says of an error,
 the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_INDEX where the index tells it.

@@ -1,4 +1,4 @@
-"""Walking what a protocol says its messages have: to one path, or to all of them."""
+"""Walks a protocol's layouts: to one path, or to all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a field path means: the name as it was asked, what kind of values it has, and where they come from.
+"""A resolved field path: its name, the kind of its values, and their source.
 
 Theory. Four things have values in a row: its keys, of which the index tells most; the fields of its body; what people
 ask of any message of a protocol wherever it stands (a topic, a group); and what other programs call these things. A

@@ -1,4 +1,4 @@
-"""How requests use sessions (dissectors.session_state), read for many of them together.
+"""Use of sessions (dissectors.session_state) by requests, read for many of them together.
 
 Theory. Most requests name nothing, or partitions of one topic: columns tell what these change, at a fraction of what
 decoding costs. In a request that names several topics, or removes some, columns do not tell which partition is of which

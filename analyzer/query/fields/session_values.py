@@ -1,4 +1,4 @@
-"""What one session of a connection holds (dissectors.session_state), as its requests see it."""
+"""State of one session of a connection (dissectors.session_state), as its requests see it."""
 
 from __future__ import annotations
 

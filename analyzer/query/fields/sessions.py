@@ -1,4 +1,4 @@
-"""What requests ask for that name only what has changed: the sessions of all connections, in the order of rows.
+"""Resolves requests that name only changes: keeps the sessions of all connections, in the order of rows.
 
 Theory. A dissector describes its sessions (dissectors.session_state). The requests of each connection are applied in
 the order of rows, each once, when somebody first asks for topics or partitions. A request sees the changes of all

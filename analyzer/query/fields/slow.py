@@ -1,4 +1,4 @@
-"""Whether a response is slow for what it is: beyond the 99th percentile of the latencies of its operation.
+"""Marks responses that are slow for their operation: beyond the 99th percentile of its latencies.
 
 Theory. An operation has its own pace: what is slow for a Heartbeat is fast for a long-polling Fetch. The percentile is
 that of the nearest rank, so an operation with fewer than a hundred responses has no slow one. All latencies are sorted

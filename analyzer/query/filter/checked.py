@@ -1,4 +1,4 @@
-"""A filter's tree with every name looked up and every literal read: what a field can be asked is asked of it here.
+"""A filter's tree after checking: every name is resolved, every literal read, and every comparison allowed.
 
 Theory. A comparison that can never hold is a slip of the pen, so it is an error with its place: a word where a field
 has numbers only, a unit of time where nothing counts time, an unknown role. Where only the values tell what they are

@@ -1,4 +1,4 @@
-"""What is wrong with a filter, and where in it."""
+"""Errors in a filter, with their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand at the end of a filter that somebody is still writing.
+"""Tokens that may follow at the end of an unfinished filter, for completion.
 
 Theory. The grammar asks for what may come next, from left to right, and never goes back; so it knows where a text ends
 what it would have taken there. The parser is let run over the text, and what it asked for last, where a new word can

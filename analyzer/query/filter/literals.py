@@ -1,4 +1,4 @@
-"""Values as a filter has them: what is written here is read back by analyzer.query.filter.scan as the same value.
+"""Writes values as literals of a filter. analyzer.query.filter.scan reads them back as the same values.
 
 Theory. Quotes are always right for a text, and for bytes hexadecimal is; a number has its name where one is told, for a
 filter is read by people, too. Characters that a line of text would not show as they are stand as escapes; there is none

@@ -1,4 +1,4 @@
-"""A filter as a tree: what was written, and where; no name in it has been looked up."""
+"""A filter's tree before checking: its words and their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators: their names and symbols, and what each says of one value.
+"""The operators: their names and symbols, and their result for one value.
 
 Theory. An operator says yes or no to one value beside what was written; how many values of a row must get a yes is the
 quantifier's business, and which rows have a value the mask's. So a new operator is a row of OPERATORS. Values are what

@@ -1,4 +1,4 @@
-"""What a filter's text is made of, from left to right: words, symbols, numbers, literals, and errors with their place.
+"""The scanner of filters: words, symbols, numbers, literals, and errors with their place.
 
 Theory. What a character means depends on where it stands: a bare word behind an operator may have signs in it that are
 symbols elsewhere. So there are no tokens: the grammar (parse.py) asks for what may come next, and what is asked for is

@@ -1,4 +1,4 @@
-"""What a literal can mean: a number with a unit, a time, bytes, an address, yes or no.
+"""Reads literals with a unit: durations, times, sizes, bytes, addresses, booleans.
 
 Theory. Numbers are exact: `1.5s` is 1,500,000,000 ns and no float is asked. A time without a zone is UTC, as all times
 that are printed.

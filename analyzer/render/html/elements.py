@@ -1,4 +1,4 @@
-"""HTML whose text is escaped by construction: what is no Html is text.
+"""HTML whose text is escaped by construction: anything that is not Html is escaped.
 
 Theory. Everything on a page may come from a network. An element takes texts and Html as its children; a text is made
 safe for people (analyzer.columns.text) and escaped for HTML, and only an element makes Html. Names of elements and

@@ -1,4 +1,4 @@
-"""Messages of an incident page: a line each, and folded below it what it says, as a tree.
+"""Messages of an incident page: a line each, with the tree folded below it.
 
 Secrets are masked as in `show`; there is no way to ask for them.
 """

@@ -1,4 +1,4 @@
-"""What Kafka's messages may be asked, by name: all APIs, what is in their bytes, and short names across them."""
+"""Catalog of Kafka's field names: all APIs, structures in their bytes fields, and short names across them."""
 
 from __future__ import annotations
 

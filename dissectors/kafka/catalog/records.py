@@ -1,4 +1,4 @@
-"""The members of record data: batches, the messages before them, and what keys and values of internal topics hold."""
+"""Fields of record data: batches, older message sets, and keys and values of internal topics."""
 
 from __future__ import annotations
 

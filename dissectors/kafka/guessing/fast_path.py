@@ -1,4 +1,4 @@
-"""What many answers may be whose requests nobody saw: the fast path of guess.candidates.
+"""Guesses the layouts of many answers without requests at once: the fast path of guess.candidates.
 
 Theory. The tree of layouts is descended once for all messages that still fit, so a step is a few columns, not a call
 for each message. A message takes the same steps in the same order as alone, and so it gets the same prices from the

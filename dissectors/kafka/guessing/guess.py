@@ -1,4 +1,4 @@
-"""What an answer may be whose request nobody saw: every layout is held against its bytes.
+"""Guesses the layout of an answer whose request is missing: tries every layout on its bytes.
 
 Theory. A response carries a number and a body, not what it answers. But few layouts consume a body exactly, and of
 those that do, most would have to mean nonsense by it. So the layouts are weighed (weighing.py): how many bits each

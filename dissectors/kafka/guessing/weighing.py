@@ -1,4 +1,4 @@
-"""How surprising bytes are under a layout, in bits: what a guess at an unknown message rests on.
+"""Weighs bytes under a layout by how surprising they are, in bits, to guess unknown messages.
 
 Theory. The shortest description (Rissanen's MDL): a layout that is the right one explains its bytes cheaply. A zero
 where a number stands says little, a name of letters costs less than random bytes, an error code that exists less than

@@ -1,4 +1,4 @@
-"""Which pages there are: an API in all its versions or in one, structures, records, primitive types, errors."""
+"""The guide's pages: an API in all its versions or in one, structures, records, primitive types, errors."""
 
 from __future__ import annotations
 

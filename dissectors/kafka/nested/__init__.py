@@ -1,1 +1,1 @@
-"""What is in bytes fields: rules.py says where, values.py and fields.py decode it, the others know layouts."""
+"""Structures in bytes fields: rules.py says where, values.py and fields.py decode them, the others hold layouts."""

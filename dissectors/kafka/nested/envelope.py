@@ -1,4 +1,4 @@
-"""What an Envelope holds: a request or a response as they stand in a frame, header and body.
+"""The content of an Envelope: a request or a response as in a frame, header and body.
 
 Facts (KIP-590). A broker forwards what a client asked of it to the controller, and the answer goes back the same way.
 What is inside is read as a message of its own, with all that its bytes fields and records hold. A response has the

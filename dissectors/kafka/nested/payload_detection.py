@@ -1,4 +1,4 @@
-"""What fits a bytes field: a layout that takes all of its bytes.
+"""Detects the layout of a bytes field: one that takes all of its bytes.
 
 Theory. A client may put anything into a bytes field, so what does not fit is not broken: it is bytes, and there is
 nothing to say of it. Only where Kafka itself reads a version newer than it knows as the newest that it does know

@@ -1,4 +1,4 @@
-"""Where Kafka's messages have bytes that hold a structure.
+"""Rules for bytes fields of Kafka's messages that hold a structure.
 
 Theory. The table `embedded` in quirks.json lists these fields: the path of each, the form of its content, `hints` (the
 members of the same struct, or of one around it, that give a hint) and `when` (the hints that must be there). The topic

@@ -1,4 +1,4 @@
-"""Detects the structures in bytes fields: records of internal topics, and what group members write.
+"""Detects the structures in bytes fields: records of internal topics, and data of group members.
 
 Facts (ConsumerProtocol, RecordSerde, ControlRecordType). A subscription, an assignment, a principal and a coordinator's
 record value begin with an int16 version, a coordinator's record key with an int16 type. Metadata and remote log records

@@ -1,4 +1,4 @@
-"""What clients tell of themselves: the metrics of PushTelemetry (KIP-714).
+"""Metrics of clients in PushTelemetry (KIP-714).
 
 Facts. `metrics` is OpenTelemetry's MetricsData in Protocol Buffers, compressed as a whole by what `compressionType`
 names. Its layout is a table (telemetry.json), by the proto's own names. What cannot be decompressed, or does not parse

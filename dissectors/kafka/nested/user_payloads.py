@@ -1,4 +1,4 @@
-"""The payloads of users' records, as far as they say themselves what they are: JSON, and Schema Registry's framing.
+"""Self-describing payloads in users' records: JSON, and Schema Registry's framing.
 
 Theory. A record's key and value are anybody's bytes, so this is a reading, for trees alone: the value stays the bytes.
 JSON is what a strict parser takes, an object or an array, whole.

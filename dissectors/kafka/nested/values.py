@@ -1,4 +1,4 @@
-"""The plain values of structures within bytes fields: what rules.py says, behind a plan's emitted decoder.
+"""Plain values of structures within bytes fields, by the rules of rules.py, behind a plan's emitted decoder.
 
 Theory. Most messages have none of these fields, and their decoder stays what it is. Most records are somebody's own:
 topics that hold no structure are passed over by name, and those that have but an id by a look at the first key.

@@ -1,4 +1,4 @@
-"""What happened in a capture of Kafka: its reports, a module for each."""
+"""Kafka's reports, a module for each."""
 
 from __future__ import annotations
 

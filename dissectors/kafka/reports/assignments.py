@@ -1,4 +1,4 @@
-"""Who of a group has which partitions: assignments as members get them, and what changes between two of them.
+"""Assignments of a group's partitions to its members, and the changes between two of them.
 
 Facts. A classic consumer's assignment is a ConsumerProtocolAssignment in the bytes that the leader sends for it; a
 Connect worker's names connectors and tasks (task -1 is the connector itself). Heartbeats of KIP-848 (consumer), KIP-932

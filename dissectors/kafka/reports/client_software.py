@@ -1,4 +1,4 @@
-"""What clients say of themselves on their connections: software by ApiVersions (KIP-511), users by SASL.
+"""Identity of clients on their connections: software by ApiVersions (KIP-511), users by SASL.
 
 Facts. From version 3 on ApiVersions carries the name and version of the client's library. Clients repeat it on each
 connection, most before anything else, and SASL follows on the same connection. tables/releases.json says

@@ -1,4 +1,4 @@
-"""The report of clients, and whom an upgrade of the brokers breaks.
+"""The report of clients, including those that an upgrade of the brokers would break.
 
 Facts (KIP-35, KIP-511, KIP-896). A client asks by ApiVersions what a broker takes, and uses the greatest version that
 both know; so an old version where the broker offers a newer one is the newest that the client knows. A client that does
@@ -113,6 +113,8 @@ class ClientReport(Report[ClientRow]):
     about = "each client: software, security, APIs and the versions that it uses"
     needs = KAFKA
     row = ClientRow
+    worst = ("requests",)
+    selects = (("client", "client"), ("host", "address"))
     key = ("client", "host")
 
     def _begin(self) -> None:

@@ -1,4 +1,4 @@
-"""Which messages Kafka's reports want, by API name, and what they read of their values."""
+"""Subscriptions of Kafka's reports: messages by API name, and the fields that they read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a group at a moment: its members, who has which partitions, and the rebalance that goes on.
+"""State of a group at a moment: its members, their partitions, and the rebalance that goes on.
 
 Theory. A rebalance is a row. It stays the group's current one until the next begins, so that errors that follow from it
 (a heartbeat of an expelled member, a commit of an old generation) are counted with it.

@@ -1,4 +1,4 @@
-"""SASL within Kafka: what the tokens of an exchange say, without what must stay secret.
+"""SASL within Kafka: the tokens of an exchange, without their secrets.
 
 Theory. Kafka carries SASL tokens (RFC 4422) as bytes of their own mechanism: in SaslAuthenticate, or as bare frames
 after SaslHandshake version 0. The handshake names the mechanism, and the token's place in the exchange tells its form,

@@ -1,4 +1,4 @@
-"""What a connection remembers of SASL, for tokens to be read one by one.
+"""SASL state of a connection, by which its tokens are read one by one.
 
 Facts. SaslHandshake asks for a mechanism; its answer agrees or names others. A client that re-authenticates (KIP-368)
 begins with a handshake again; one that does not is at its first token again behind an answer that ended the exchange:

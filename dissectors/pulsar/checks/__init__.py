@@ -1,4 +1,4 @@
-"""What only several of Pulsar's messages show to be wrong, a module for each kind of fault, and what errors mean."""
+"""Pulsar's checks, a module for each kind of fault."""
 
 from __future__ import annotations
 

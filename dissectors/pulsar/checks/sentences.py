@@ -1,4 +1,4 @@
-"""What Pulsar's checks share: their sentences, and how producers and consumers are called."""
+"""Sentences and names of producers and consumers that Pulsar's checks share."""
 
 from __future__ import annotations
 

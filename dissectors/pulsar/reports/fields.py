@@ -1,4 +1,4 @@
-"""Which commands Pulsar's reports and checks want, by name, and what is read of their values."""
+"""Subscriptions of Pulsar's reports and checks: commands by name, and the fields that they read."""
 
 from __future__ import annotations
 

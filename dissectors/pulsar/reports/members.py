@@ -1,4 +1,4 @@
-"""Producers and consumers on connections: what is alike in both, and in the reports of both.
+"""Producers and consumers on connections: the parts that both reports share.
 
 Facts (ServerCnx, ClientCnx). A client numbers its producers, and its consumers, on each connection for itself, so a
 number belongs to a connection. It may be used again there when the first was closed or refused: a client comes back

@@ -1,4 +1,4 @@
-"""How many messages a consumer may still be sent.
+"""Permits of a consumer: the number of messages that it may still receive.
 
 Facts (Consumer.flowPermits, Consumer.sendMessages, AbstractBaseDispatcher.filterEntriesForConsumer). A consumer has no
 permits when it is made; each FLOW adds. What the broker sends takes as many as there are messages in it: of a batch as

@@ -1,4 +1,4 @@
-"""What only several of RocketMQ's messages show to be wrong, a module for each kind of fault, and what errors mean."""
+"""RocketMQ's checks, a module for each kind of fault."""
 
 from __future__ import annotations
 

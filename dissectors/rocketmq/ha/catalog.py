@@ -1,4 +1,4 @@
-"""What frames of an HA connection may be asked, by name."""
+"""Catalog of the field names of HA frames."""
 
 from __future__ import annotations
 

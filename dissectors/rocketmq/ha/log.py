@@ -1,4 +1,4 @@
-"""Pieces of a commit log: where in them messages begin, what they are cut into, and their nodes.
+"""Pieces of a commit log: the messages that begin in them, and their nodes.
 
 Facts (CommitLog, MessageDecoder). A log is stored messages back to back, in files of one size; where the next message
 does not fit into a file, a blank one with a magic of its own goes to its end. Of a blank one only size and magic are

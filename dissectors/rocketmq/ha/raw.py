@@ -1,4 +1,4 @@
-"""An HA connection that nobody asked to have framed: what its bytes are, in a line and as a tree.
+"""An HA connection without framing: its bytes as a line and as a tree.
 
 Theory. Reports of a slave may be anything; on the HA port they are taken for what they seem to be. What a master sends
 may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a row

@@ -1,4 +1,4 @@
-"""What people read in a tree beside RocketMQ's values, and what is in its texts and bytes.
+"""Labels beside RocketMQ's values in a tree, and structures in its texts and bytes.
 
 Theory. Header classes type numbers, and bodies have layouts; but much is a text with a form of its own (properties,
 receipt handles, ids) or bytes that say themselves what they are (JSON, traces). So a finished tree is gone through

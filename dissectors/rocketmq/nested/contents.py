@@ -1,4 +1,4 @@
-"""What is in a body or a text, as nodes below it: JSON, traces, a timer's checkpoint, properties, handles.
+"""Structures in a body or a text, as nodes below it: JSON, traces, a timer's checkpoint, properties, handles.
 
 Theory. All this is a reading, for trees alone: the value stays what it was. What lies in the bytes of its node tiles
 it; what a text decodes to is a source of its own. A node costs a hundred times what it shows, so what is taken apart of

@@ -1,4 +1,4 @@
-"""Ids of messages, which say where a message is stored, or who made it.
+"""Ids of messages, which tell where a message is stored, or its producer.
 
 Facts. A broker calls a message by where it lies (MessageDecoder.createMessageId): its address, its port as an int32,
 the offset in its commit log; 16 bytes, or 28 with an IPv6 address, in hexadecimal. Clients make ids of as many bytes

@@ -1,4 +1,4 @@
-"""What people read beside a node: by its name, by the nodes beside it, or by what is in it.
+"""Labels of nodes: by name, by the nodes beside them, or by content.
 
 Facts. JSON bodies name times in milliseconds by what ends in `time` or `timestamp`, whatever class they are of; there
 are hundreds of them. In BATCH_ACK_MESSAGE, an acknowledgement's names are letters (BatchAck): `so` is the first offset,

@@ -1,4 +1,4 @@
-"""Properties of messages and lines of traces: their parts, and what their values mean.
+"""Properties of messages and lines of traces: their parts and the meaning of their values.
 
 Facts. Properties are one text in SEND's header and in stored messages (MessageDecoder.messageProperties2String): a
 name, a byte 1, a value, a byte 2, again and again; Java ends with a separator, others do not. Names that RocketMQ

@@ -1,4 +1,4 @@
-"""Which commands RocketMQ's reports and checks want, by name, and what is alike in them."""
+"""Subscriptions of RocketMQ's reports and checks: commands by name, and their common fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a message lies and what it is called: offset ids, names of topics, properties.
+"""Places and names of messages: offset ids, names of topics, properties.
 
 Facts (MessageDecoder.createMessageId, MixAll, KeyBuilder, MessageConst). A broker calls a message by its own address
 and the offset in its commit log, 16 or 28 bytes as hex: the offset id. A client gives each message a name of its own,
@@ -59,12 +59,17 @@ def _format_host(raw: bytes) -> str:
 
 def format_offset_id(place: Place) -> str | None:
     """Returns the offset id of a place; None where its host is no address."""
-    host, _, port = place[0].rpartition(":")
     try:
-        raw = ip_address(host.strip("[]")).packed + int(port).to_bytes(4, signed=True)
-        return (raw + place[1].to_bytes(8, signed=True)).hex().upper()
+        return (_pack_host(place[0]) + place[1].to_bytes(8, signed=True)).hex().upper()
     except (ValueError, OverflowError):
         return None
+
+
+@lru_cache(maxsize=1024)
+def _pack_host(endpoint: str) -> bytes:
+    """The address and port of a host. Raises ValueError or OverflowError."""
+    host, _, port = endpoint.rpartition(":")
+    return ip_address(host.strip("[]")).packed + int(port).to_bytes(4, signed=True)
 
 
 def read_properties(raw: object) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Messages as they are remembered: their sending, their deliveries, and what they are called.
+"""Messages in reports: their sending, their deliveries, and their names.
 
 Facts. A producer that got no answer, or one that does not please it, sends the same message again, under the same
 UNIQ_KEY (DefaultMQProducerImpl.sendDefaultImpl); an application that sends the same object twice does so, too. What is

@@ -1,4 +1,4 @@
-"""What is known of a SASL token that was understood."""
+"""Facts about a decoded SASL token."""
 
 from __future__ import annotations
 

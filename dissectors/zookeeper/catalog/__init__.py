@@ -1,4 +1,4 @@
-"""What messages of ZooKeeper's clients may be asked, by name."""
+"""Catalog of the field names of client messages."""
 
 from __future__ import annotations
 

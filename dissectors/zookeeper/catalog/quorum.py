@@ -1,4 +1,4 @@
-"""What messages of a quorum and of an election may be asked, by name."""
+"""Catalog of the field names of quorum and election messages."""
 
 from __future__ import annotations
 

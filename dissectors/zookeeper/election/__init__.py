@@ -1,4 +1,4 @@
-"""The election of a leader: who may lead, voted for on connections of its own."""
+"""The election of a leader: votes on connections of their own."""
 
 from dissectors.zookeeper.election.dissector import ZooKeeperElection
 

@@ -1,4 +1,4 @@
-"""What the text that answers a four-letter word says, line by line, as the table of lines (tables/words.json) has it.
+"""Reads the answer to a four-letter word line by line, by the table of lines (tables/words.json).
 
 Theory. Which word was asked is not in the answer, and not needed: the forms of lines exclude each other. So an answer
 is read alike with its word and without, from any release; a line of no known form stays text. The lines are looked at

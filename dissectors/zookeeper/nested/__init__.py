@@ -1,4 +1,4 @@
-"""What stands in fields that have a form of their own: SASL tokens, credentials, identities, configurations.
+"""Fields with a format of their own: SASL tokens, credentials, identities, configurations.
 
 Theory. Jute calls them buffers and ustrings. Their content is told by the field's name and by those beside it, so one
 table (content.py) serves requests, replies, transactions, snapshots and notifications. Values keep what is on the wire;

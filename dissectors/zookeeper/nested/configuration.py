@@ -1,4 +1,4 @@
-"""The configuration of an ensemble as text: who its servers are, and since which transaction.
+"""The configuration of an ensemble as text: its servers, and the transaction that set it.
 
 Facts (QuorumPeer.QuorumServer, QuorumMaj, QuorumHierarchical, QuorumPeerConfig). A server is
 `server.SID=ADDRESS[|ADDRESS...][:ROLE][;[HOST:]PORT]` with addresses of HOST:QUORUM_PORT:ELECTION_PORT, several of them

@@ -1,4 +1,4 @@
-"""Who a client says it is: what it sends to be authenticated, and how access lists name it afterwards.
+"""Identities of clients: credentials that they send, and their names in access lists.
 
 Facts (DigestAuthenticationProvider). Of scheme `digest` a client sends `USER:PASSWORD`, and access lists have
 `USER:HASH` with the hash, SHA-1 in base64, of the two. `super` is how the server's own list calls its administrator,

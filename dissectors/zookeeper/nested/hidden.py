@@ -1,4 +1,4 @@
-"""What is hidden of messages that may hold a secret and were not read to their end (wire.hiding).
+"""Hides messages that may hold a secret and were not read to their end (wire.hiding).
 
 Theory. Passwords of sessions, credentials and tokens are in messages of a few kinds; passwords and their hashes are in
 access lists of many, but never without the name of their scheme in front of them.

@@ -1,4 +1,4 @@
-"""The quorum: what a leader and its learners say to keep their trees equal."""
+"""The quorum protocol, by which a leader and its learners keep their trees equal."""
 
 from dissectors.zookeeper.quorum.dissector import ZooKeeperQuorum
 

@@ -1,4 +1,4 @@
-"""Who answers whom between a leader and a learner.
+"""Pairing between a leader and a learner.
 
 Theory. A learner acknowledges a PROPOSAL by its zxid, repeats a PING's zxid, and asks for a session by its number. An
 ACK of something else (a NEWLEADER, say) answers nobody. Behind a SNAP comes a snapshot, which looks like nothing at

@@ -1,4 +1,4 @@
-"""How long the packets of a quorum connection are: nothing says it in front.
+"""Framing of quorum packets, which have no length in front.
 
 Theory. QuorumPackets stand back to back, so each is read as far as its last length. A length is told only when the
 message is whole: then it is this one's turn no more, and what comes next may be something else, as the snapshot is

@@ -1,4 +1,4 @@
-"""Packet types, and the headers of what may stand on a quorum connection.
+"""Packet types and headers of a quorum connection.
 
 Facts (zookeeper.jute, package quorum). A QuorumPacket is int type, long zxid, buffer data and vector<Id> authinfo.
 Learners connect to the leader. A leader's PING and a learner's REVALIDATE are answered by packets of the same type; so

@@ -1,4 +1,4 @@
-"""How a quorum packet is laid out, all of it: QuorumPacket, and what its data holds.
+"""Layouts of a whole quorum packet: QuorumPacket, and its data.
 
 Theory. Nearly all that servers say is a transaction, somebody's request for one, or a zxid. The type of the packet, the
 side that sends it and the opcode in its data tell the records. A transaction is laid out as the first record of its

@@ -1,4 +1,4 @@
-"""How much bytes look like a quorum connection: on a first look, and behind a gap.
+"""Probes bytes for a quorum connection: at its start, and behind a gap.
 
 Theory. A packet has one of nineteen types, each type is one side's, and its data has a form of its own. A packet that
 is whole in the prefix must be read to its end without a doubt; one that goes on behind it must at least be able to.

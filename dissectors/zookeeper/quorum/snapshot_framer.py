@@ -1,4 +1,4 @@
-"""How long a snapshot is: only its layout says it.
+"""Framing of a snapshot, whose length follows only from its layout.
 
 Theory. Behind a SNAP the leader's whole tree follows without any header; it may be gigabytes, and it comes in thousands
 of segments, so its reader keeps its place and never looks at a byte twice. snapshot.py has the layout, and passes over

@@ -1,4 +1,4 @@
-"""Where a snapshot ends that has lost some of its bytes: its layout tells no more, but its end is a text.
+"""Finds the end of a snapshot that has lost some of its bytes: its end is a known text.
 
 Theory. What follows a gap may be the middle of anything, so it is searched for the path that ends the tree and the
 signature behind it. If the gap took these away, what comes next is packets, and a leader writes each in one piece: so

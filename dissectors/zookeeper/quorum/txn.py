@@ -1,4 +1,4 @@
-"""Transactions: what a leader proposes, read by the type in their header.
+"""Transactions that a leader proposes, read by the type in their header.
 
 Facts (SerializeUtils, PrepRequestProcessor). A TxnHeader, the record of its type, and from 3.6 on a TxnDigest, unless
 the transaction is an error. Which record it is, the release decides and nothing tells: 3.3 creates nodes with

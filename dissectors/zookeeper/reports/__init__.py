@@ -1,4 +1,4 @@
-"""What whole captures of ZooKeeper tell, a module for each table, and for what several of them remember."""
+"""ZooKeeper's reports, a module for each table, and the state that several of them share."""
 
 from __future__ import annotations
 

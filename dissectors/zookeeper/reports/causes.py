@@ -1,4 +1,4 @@
-"""Which write made an event: what was written, by path, by transaction, by who asked for it.
+"""Finds the write that caused an event: by path, by transaction, by client.
 
 Theory. A server sends an event before it answers the write, so at the event the write has no transaction id yet, but
 where the quorum's traffic is captured: a PROPOSAL has both, the id and who asked. From 3.9 on an event has the id, too.

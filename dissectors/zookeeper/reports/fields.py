@@ -1,4 +1,4 @@
-"""Which messages ZooKeeper's reports and checks want, by name, and what is alike in them."""
+"""Subscriptions of ZooKeeper's reports and checks: messages by name, and their common fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is who among the servers of an ensemble: numbers for connections and addresses.
+"""Identities of an ensemble's servers: numbers for connections and addresses.
 
 Theory. No notification names its sender; its connection does. Who connects says its number (InitialMessage), from 3.5
 on also its address; configurations name all addresses. What is left is told by what cannot be: of two servers the one

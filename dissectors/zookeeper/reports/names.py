@@ -1,4 +1,4 @@
-"""Who is who among servers, for diagrams: the names of both sides of connections within an ensemble."""
+"""Names of an ensemble's servers for diagrams, on both sides of their connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One election after the other, out of the notifications of all: who was looking, who voted for whom, who won.
+"""Reconstructs one election after the other from the notifications of all: candidates, votes, winner.
 
 Facts (FastLeaderElection, QuorumCnxManager). A server that looks for a leader votes for itself, and for a better vote
 when it hears of one: the larger epoch, then zxid, then number. It is over for it when a majority has its vote. A server

@@ -1,4 +1,4 @@
-"""The headers of batches alone, for who asks for nothing that is in their records.
+"""The headers of batches alone, for readers that need none of their records.
 
 Theory. A header says who wrote a batch, how many records it has, and their times. To read no more than that spares the
 checksum and the decompression, which cost many times as much. The fields are those of records/values.py, which is the
