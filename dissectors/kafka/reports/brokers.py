@@ -92,6 +92,8 @@ class BrokerReport(Report[BrokerRow]):
     about = "each broker: answer times, controller epochs, votes, registration, fencing, its lag as a follower"
     needs = KAFKA
     row = BrokerRow
+    worst = ("slowest_ns",)
+    selects = (("address", "address"),)
     key = ("address",)
 
     def _begin(self) -> None:

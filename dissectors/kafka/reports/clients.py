@@ -113,6 +113,8 @@ class ClientReport(Report[ClientRow]):
     about = "each client: software, security, APIs and the versions that it uses"
     needs = KAFKA
     row = ClientRow
+    worst = ("requests",)
+    selects = (("client", "client"), ("host", "address"))
     key = ("client", "host")
 
     def _begin(self) -> None:

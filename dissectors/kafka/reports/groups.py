@@ -60,6 +60,8 @@ class GroupReport(RebalanceReport):
     needs = KAFKA
     shares_name = True
     row = RebalanceRow
+    worst = ("stood_still_ns",)
+    selects = (("group", "kafka.group"),)
     diagnosed = True
     has_events = True
     on = classic_groups.SUBSCRIPTIONS | heartbeat_groups.SUBSCRIPTIONS

@@ -108,6 +108,8 @@ class MemberReport(Report[MemberRow]):
     about = "each member of each group: who it is, its heartbeats and longest silence, why it left"
     needs = KAFKA
     row = MemberRow
+    worst = ("late", "silence_ns")
+    selects = (("group", "kafka.group"), ("member", "kafka.member"))
     key = ("group", "member")
 
     def _begin(self) -> None:

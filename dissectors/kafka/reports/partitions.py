@@ -104,6 +104,8 @@ class PartitionReport(Report[PartitionRow]):
     about = "each partition: leaders and in-sync replicas over time, traffic, how long clients took to follow a move"
     needs = KAFKA
     row = PartitionRow
+    worst = ("moves", "follow_ns")
+    selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("topic", "partition")
 
     def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:

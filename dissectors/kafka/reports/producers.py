@@ -233,6 +233,8 @@ class ProducerReport(Report[ProducerRow]):
     needs = KAFKA
     shares_name = True
     row = ProducerRow
+    worst = ("retries", "answer_ns")
+    selects = (("client", "client"), ("host", "address"))
 
     def _begin(self) -> None:
         self.software = ClientSoftware()

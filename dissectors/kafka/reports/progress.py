@@ -186,6 +186,8 @@ class ProgressReport(Report[ProgressRow]):
     about = "each group and partition: position, lag, rates, commits and those that went back"
     needs = KAFKA
     row = ProgressRow
+    worst = ("lag", "back")
+    selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("group", "topic", "partition")
 
     def _begin(self) -> None:

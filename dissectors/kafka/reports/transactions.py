@@ -120,6 +120,7 @@ class TransactionReport(Report[TransactionRow]):
     needs = KAFKA
     shares_name = True
     row = TransactionRow
+    selects = (("transaction", "kafka.transaction"),)
     key = ("transaction", "producer", "epoch")
 
     def _begin(self) -> None:

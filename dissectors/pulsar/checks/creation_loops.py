@@ -93,7 +93,8 @@ class CreationLoops(PulsarCheck):
         if requests.add(TIMES):
             who = name_producer(named, topic) if is_producer else name_consumer(named, event.values)
             last = "" if requests.error is None else f", the last answer was {requests.error}"
-            self.find("loop", who=who, count=requests.count, took=event.time - requests.begun, last=last)
+            about = f"topic {topic}"
+            self.find("loop", about=about, who=who, count=requests.count, took=event.time - requests.begun, last=last)
         self.await_answer(event, _Request(requests, _find_exclusive_thing(event) if is_producer else None))
 
     def receive_answer(self, request: _Request, event: MessageEvent) -> None:

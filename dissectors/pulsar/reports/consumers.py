@@ -106,6 +106,8 @@ class ConsumerReport(MemberReport[ConsumerRow]):
     about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
     needs = PULSAR
     row = ConsumerRow
+    worst = ("acks_failed", "unacked", "longest_ns")
+    selects = (("topic", "pulsar.topic"), ("client", "address"), ("consumer_id", "pulsar.consumer_id"))
     unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
     noun = "consumer"
     resource = ("Consumer", 1)

@@ -103,6 +103,7 @@ class DeliveryReport(Report[MessageDelivery]):
     about = "each message and subscription: when it was sent, written, delivered and acknowledged"
     needs = PULSAR
     row = MessageDelivery
+    worst = ("redelivered", "end_to_end_ns")
 
     def _begin(self) -> None:
         self.brokers = ProxiedBrokers()

@@ -123,6 +123,7 @@ class LookupReport(Report[TopicLookup]):
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
     needs = PULSAR
     row = TopicLookup
+    selects = (("topic", "pulsar.topic"), ("client", "address"))
 
     def _begin(self) -> None:
         self.open: BoundedTable[_Key, list[TopicLookup]] = BoundedTable(self.limit, evict=self.close_all)

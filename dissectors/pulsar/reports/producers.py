@@ -74,6 +74,8 @@ class ProducerReport(MemberReport[ProducerRow]):
     about = "each producer on a connection: its topic, what it sent, how long receipts took, how it ended"
     needs = PULSAR
     row = ProducerRow
+    worst = ("unreceipted", "longest_ns")
+    selects = (("topic", "pulsar.topic"), ("client", "address"), ("producer_id", "pulsar.producer_id"))
     unnamed = ("CONNECT", "SEND", "SEND_RECEIPT")
     noun = "producer"
     resource = ("Producer", 0)

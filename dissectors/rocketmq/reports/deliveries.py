@@ -122,6 +122,7 @@ class DeliveryReport(Report[MessageDelivery]):
     about = "each message and group: when it was sent, stored, pulled or popped, and acknowledged"
     needs = ROCKETMQ
     row = MessageDelivery
+    worst = ("redelivered", "end_to_end_ns")
     unnamed = ("HEART_BEAT",)
 
     def _begin(self) -> None:

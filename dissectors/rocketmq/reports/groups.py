@@ -120,6 +120,8 @@ class GroupReport(Report[GroupMember]):
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
     needs = ROCKETMQ
     row = GroupMember
+    worst = ("refused", "longest_silence_ns")
+    selects = (("group", "rocketmq.group"), ("addresses", "address"))
 
     def _begin(self) -> None:
         self.clients: BoundedTable[int, str] = BoundedTable()

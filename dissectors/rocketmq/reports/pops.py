@@ -116,6 +116,7 @@ class PopReport(Report[PopRow]):
     about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
     needs = ROCKETMQ
     row = PopRow
+    worst = ("again", "ack_ns")
 
     def _begin(self) -> None:
         self.requests = WeighedTable(_weigh_pending, 2 * LIMIT)

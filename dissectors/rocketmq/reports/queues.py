@@ -128,6 +128,8 @@ class QueueReport(Report[QueueRow]):
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
     needs = ROCKETMQ
     row = QueueRow
+    worst = ("lag", "failed", "slowest_ns")
+    selects = (("topic", "rocketmq.topic"), ("queue", "rocketmq.queue"), ("server", "address"))
     key = ("server", "group", "topic", "queue")
     unnamed = (_QUERY,)
 

@@ -124,6 +124,7 @@ class RoleReport(Report[RoleRow]):
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
     row = RoleRow
+    selects = (("address", "address"),)
     key = ("address",)
 
     def _begin(self) -> None:

@@ -99,6 +99,8 @@ class RouteReport(Report[TopicRouteRow]):
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
     row = TopicRouteRow
+    worst = ("fallbacks", "changes", "slowest_ns")
+    selects = (("topic", "rocketmq.topic"), ("server", "address"))
     key = ("server", "topic")
 
     def _begin(self) -> None:

@@ -93,6 +93,7 @@ class TransactionReport(Report[TransactionRow]):
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
     needs = ROCKETMQ
     row = TransactionRow
+    worst = ("checks", "took_ns")
     key = ("transaction",)
 
     def ask(self, known: TransactionRow, word: str, event: MessageEvent) -> None:

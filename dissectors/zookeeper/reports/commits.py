@@ -135,6 +135,8 @@ class Commits(Report[Transaction]):
     about = "each transaction of the quorum: request, proposal, acknowledgements, commit, and the time to each"
     needs = QUORUM
     row = Transaction
+    worst = ("client_ns",)
+    selects = (("zxid", "zookeeper-quorum.zxid"),)
     key = ("leader", "number")
     limit = 4096
 

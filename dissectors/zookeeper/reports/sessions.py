@@ -104,6 +104,8 @@ class SessionReport(Report[SessionRow]):
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
     row = SessionRow
+    worst = ("silence_ns",)
+    selects = (("session", "zookeeper.session"),)
     key = ("session",)
 
     def _begin(self) -> None:

@@ -66,6 +66,7 @@ class Watches(Report[WatchRow]):
     about = "each watch: who set it, what fired it, how long it stood, how long the news took"
     needs = CLIENTS
     row = WatchRow
+    worst = ("delivery_ns",)
 
     def _begin(self) -> None:
         self.watch_table = WatchTable()
