@@ -1,9 +1,9 @@
-"""Finds the next message that contains a text or bytes, and the place of the match in it.
+"""Finds the next message that contains a text or bytes, and the position of the match in it.
 
-Theory. What is sought is a filter like any other, so the command line finds the same (`list -Y 'text contains "x"'`).
-Here rows are asked from a place on, forwards or backwards, a few at a time, so that whoever waits can show how far it
-got, or stop. In a message that was found, what is sought is looked for once more in its tree, for the field and the
-bytes that say it.
+Theory. The search target is a filter like any other, so the command line finds the same (`list -Y 'text contains
+"x"'`). Here rows are tested from a start on, forwards or backwards, a few at a time, so that the caller can show
+progress or stop. In a message that was found, the target is searched again in its tree, to find the field and the
+bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree
 
 STEP = 1024
-"""Rows that are asked at one time."""
+"""Number of rows that are tested at a time."""
 
 _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
@@ -39,7 +39,7 @@ class SearchTarget:
 
 
 class TreePlace(NamedTuple):
-    """A place in a tree: the indexes of the nodes from the outside in (none: no single node), and the bytes."""
+    """A place in a tree: the indexes of the nodes from the outside in (empty: no single node), and the bytes."""
 
     path: tuple[int, ...]
     source: int
@@ -82,8 +82,8 @@ def find_row(
 ) -> int | None:
     """Returns the first row after `start` that matches the target, or None.
 
-    The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
-    looked at, rising; None: all. `stop` is asked every STEP rows.
+    The search wraps around: after the last row it continues with the first, up to `start` itself. among: the rows that
+    are searched, rising; None: all. `stop` is called every STEP rows.
     """
     rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     for some in _iterate_turns(rows, start, forward):
@@ -96,7 +96,7 @@ def find_row(
 
 
 def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
-    """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
+    """Yields all rows once, in the order of a search, a few at a time, never rows from both sides of `start` together."""
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
     before, behind = rows[:turn], rows[turn:]
     for run in (behind, before) if forward else (before[::-1], behind[::-1]):
@@ -105,7 +105,7 @@ def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:
-    """Returns where a message has the target: fields with the text, or bytes of a source; none for rows."""
+    """Returns where a message has the target: fields with the text, or bytes of a source; empty for a filter."""
     if sought.data is not None:
         return [place for source in tree.sources for place in _find_in_bytes(sought.data, source.data, source.id)]
     if sought.text is not None:
