@@ -64,7 +64,7 @@ class JsonLineMatrix:
         self.width += len(text)
 
     def add_columns(self, columns: FlatColumns, start: int, stop: int, limit: int | None) -> None:
-        """Adds rows of columns, but not the closing bracket of each object; of a nested list only its opening bracket."""
+        """Adds rows of columns, but not the closing bracket of each object; of a nested list only its opening one."""
         mark = "{"
         for column in columns.columns:
             self.add_text(f"{mark}{json.dumps(column.name)}:".encode())

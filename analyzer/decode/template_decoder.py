@@ -205,8 +205,7 @@ class TemplateDecoder:
                     yield (*kind, how, finding_bits), some
 
     def _join_requests(self, rows: Ints, places: Ints, lies: int, budget: int) -> tuple[dict[int, Ints], int]:
-        """Divides responses by where their bytes are: those without request, and those read together with their
-        request.
+        """Divides responses by where their bytes are: those without request, and those read together with it.
 
         Requests are read up to `budget` bytes; also returns the remaining budget. Responses without known request show
         no request fields, so they are similar to each other. Responses with a long request, or above the budget, are

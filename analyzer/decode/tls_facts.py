@@ -51,7 +51,7 @@ _FOUND: WeakKeyDictionary[Analysis, dict[int, dict[int, int]]] = WeakKeyDictiona
 
 
 def list_raw_rows(session: Analysis, streams: Ints) -> dict[int, dict[int, int]]:
-    """Returns the result of find_raw_rows(), at least for these streams. After the end of the input, it searches once."""
+    """Returns the result of find_raw_rows(), at least for these streams. At the end of the input, it searches once."""
     if not session.ended:
         return find_raw_rows(session, streams)
     if session not in _FOUND:

@@ -23,7 +23,7 @@ _OWN = frozenset(list_keys())
 
 @make_slotted
 class ColumnKeys:
-    """Holds the columns of lines: `titles` as the user wrote them, `names` for the reader, and the paths among these."""
+    """Holds the columns of lines: `titles` as the user wrote them, `names` for the reader, the paths among these."""
 
     titles: Sequence[str]
     names: Sequence[str]

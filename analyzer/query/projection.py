@@ -238,7 +238,7 @@ class _Walk:
             self.good[dropped] = False
 
     def _read_size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
-        """Passes a run and the length, count or presence behind it; returns the rows with a valid one, and the numbers."""
+        """Passes a run and the length, count or presence behind it; returns the rows with a valid one, and these."""
         rows = self._pass_run(run, rows)
         there = self._source.gather(self.at[rows], length.size)
         if length.code is None:

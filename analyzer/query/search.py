@@ -96,7 +96,7 @@ def find_row(
 
 
 def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
-    """Yields all rows once, in the order of a search, a few at a time, never rows from both sides of `start` together."""
+    """Yields all rows once, in search order, a few at a time, never rows from both sides of `start` together."""
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
     before, behind = rows[:turn], rows[turn:]
     for run in (behind, before) if forward else (before[::-1], behind[::-1]):

@@ -81,7 +81,7 @@ class Selection:
             yield self._sort_and_cut(reader, self._gather_rows(reader, growth))
 
     def _gather_rows(self, reader: RowReader, growth: Iterable[range]) -> Ints:
-        """Returns the matching rows of a growing input, without evicted ones; for a tail alone, only as many as needed."""
+        """Returns the matching rows of a growing input, without evicted ones; for a tail, only as many as needed."""
         some = self.tail if not self.order and self.head is None else None
         found, count = deque[Ints](), 0
         for rows in growth:

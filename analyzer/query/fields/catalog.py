@@ -136,9 +136,7 @@ def _find_operations(name: str) -> list[str]:
 
 @registry.cache_by_plugins
 def list_shared_names() -> Sequence[str]:
-    """Returns the names without protocol that stand for fields of several protocols; find_field() takes those of one,
-    too.
-    """
+    """Returns the names without protocol that stand for fields of several protocols."""
     names = Counter(short.name for _, catalog in _list_catalogs() for short in catalog.field_aliases())
     return [name for name in [*PLURALS, *names] if name not in NAMES and names[name] != 1]
 
@@ -214,9 +212,7 @@ def _find_body_field(name: str, protocol: str, catalog: Catalog, parts: list[str
 
 
 def _split_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
-    """Returns the layouts of the role that the path begins with; if no layout has that role, a field of that name
-    counts.
-    """
+    """Returns the layouts of the role that the path begins with; if none has that role, a field of that name counts."""
     role = _ROLES.get(path[0]) if path else None
     if role is None:
         return layouts, path

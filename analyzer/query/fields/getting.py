@@ -30,9 +30,7 @@ class ScopedNumber(NamedTuple):
 
 
 class Getter(NamedTuple):
-    """Reads a field. paths: all that it reads. is_plain: whether its values are just those at the paths, in their
-    order.
-    """
+    """Reads a field. paths: all that it reads. is_plain: its values are just those at the paths, in their order."""
 
     get: _Get
     paths: Sequence[Path]

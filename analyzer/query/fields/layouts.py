@@ -22,7 +22,7 @@ _MS = 10**6
 
 
 class LayoutMember(NamedTuple):
-    """Describes the member at the end of a path. repeated: the path contains an array. large: its value may be large."""
+    """Describes the member at the end of a path. repeated: the path has an array. large: its value may be large."""
 
     path: Path
     member: Member

@@ -101,7 +101,7 @@ class SessionRequestReader:
     def _read_one_topic(
         self, topics: FieldValues, numbers: FieldValues, plain: Bools
     ) -> Iterator[tuple[int, SessionChange]]:
-        """Yields the changes of requests that name one topic and remove nothing. Few are distinct, so they are cached."""
+        """Yields the changes of requests that name one topic and remove nothing. Equal changes are created once."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         topic_of = dict(zip(topics.rows.tolist(), make_list(topics.values), strict=True))

@@ -161,9 +161,7 @@ class SessionFollower:
                 session.settle(row, failed=bool(defects.call_or_default(partial(kind.failed, answer), False)))
 
     def _open_session(self, following: RequestHistory, kind: SessionKind, use: SessionUse) -> SessionState:
-        """Returns a session that is used for the first time, with the partitions of its opening request if that is
-        known.
-        """
+        """Returns a session that is used for the first time, with the partitions of its opening request if known."""
         for row, key in reversed(following.openings):
             if row < self._session.rows.first:
                 break
@@ -200,9 +198,7 @@ class SessionFollower:
     # ---- leaving, and going on elsewhere
 
     def evict(self, before: int, streams: Bools) -> None:
-        """Prepares for the eviction of the rows before one. streams: those that stay. Does nothing if nothing was read
-        yet.
-        """
+        """Prepares for the eviction of the rows before one. streams: those that stay."""
         if not self._read:
             return
         with self._lock:

@@ -25,9 +25,7 @@ _FLAGS = ChoiceTable(bool)
 
 
 class LatencyBounds(NamedTuple):
-    """Holds for each kind of message (n, ascending) the latency above which it is slow (ns), from the first `rows`
-    rows.
-    """
+    """Holds for each kind of message (n, ascending) the latency above which it is slow (ns). rows: number of rows used."""
 
     kinds: Ints
     bounds: Ints

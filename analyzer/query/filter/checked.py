@@ -214,9 +214,7 @@ class _Checker:
         return replace(found, number=number)
 
     def _read_moment(self, field: FieldPath, literal: Literal) -> Fraction:
-        """Returns a time in the units of the field. A plain number has the unit of the field; for the row's own time,
-        seconds.
-        """
+        """Returns a time in the units of the field. A plain number has its unit; for a row's own time, seconds."""
         if (
             field.scale is not None
             and not literal.quoted

@@ -59,7 +59,7 @@ def bind(checked: Checked, reading: FieldReader) -> FindMask:
 
 
 def _ask_in_turn(cheap: Sequence[FindMask], dear: Sequence[FindMask], rows: Ints, until: bool) -> Bools:
-    """Evaluates cheap parts for all rows, and others for undecided rows only. `until`: the result that decides a row."""
+    """Evaluates cheap parts for all rows, and others for undecided rows only. `until`: the result that decides."""
     join = np.logical_or if until else np.logical_and
     found = _fold_masks(join, cheap, rows) if cheap else np.full(len(rows), not until)
     for part in dear:
