@@ -191,7 +191,7 @@ class _Sample:
         self._whole = len(self._rows) == len(requests)
 
     def read_setting(self, names: Sequence[str]) -> Setting:
-        """Returns the values of fields of the same messages, each joined to one text, and the clients that sent them."""
+        """Returns the values of fields of the same messages, each joined to one text, and the clients that sent it."""
         fields = [find_field(name) for name in names]
         reading = FieldReader(self._reader, fields)
         those = self._rows[reading.find_candidates(fields[0], self._rows)]

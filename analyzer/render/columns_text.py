@@ -1,4 +1,4 @@
-"""Lines of cells for people: each column as wide as its widest cell, figures to the right."""
+"""Formats lines of cells for people: each column as wide as its widest cell, numbers to the right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GAP = 2
 
 
 def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
-    """Returns a line for each row. Columns in `left` are left-aligned. Cells are escaped here."""
+    """Yields a line for each row. Columns in `left` are left-aligned. Escapes the cells."""
     safe = [[safe_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     for row in safe:
@@ -32,12 +32,12 @@ def format_columns(
 ) -> Iterator[str]:
     """Formats lines of at most `width` cells. If columns are left out, the last line says how many.
 
-    width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
+    width: None for no limit. least, dropped, lists: see analyzer.render.fitting.fit_columns().
     """
     if width is None:
         yield from align_rows(rows, left)
         return
-    from analyzer.render.fitting import align_cells, fit_columns  # pipes do without
+    from analyzer.render.fitting import align_cells, fit_columns  # not needed for pipes
 
     safe = [[safe_text(cell) for cell in row] for row in rows]
     cells, shown = fit_columns(safe, width, least, dropped, lists)

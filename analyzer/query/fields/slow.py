@@ -25,7 +25,7 @@ _FLAGS = ChoiceTable(bool)
 
 
 class LatencyBounds(NamedTuple):
-    """Holds for each kind of message (n, ascending) the latency above which it is slow (ns). rows: number of rows used."""
+    """Holds for each kind of message (n, ascending) the latency above which it is slow (ns). rows: rows used."""
 
     kinds: Ints
     bounds: Ints
