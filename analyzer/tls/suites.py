@@ -52,7 +52,7 @@ class Suite(NamedTuple):
 
     @property
     def explicit_nonce(self) -> int:
-        """Bytes of the nonce or initialization vector before each record's ciphertext."""
+        """Bytes of the nonce or initialisation vector before each record's ciphertext."""
         if self.mode is Mode.CBC:
             return 16
         return 8 if not self.is_tls13 and self.mode in (Mode.GCM, Mode.CCM) else 0
