@@ -1,10 +1,10 @@
 """Catalog of a protocol's field names: the fields of each operation, and short names across them.
 
-Theory. Nobody remembers whether a topic stands in `topics.name` or in `topicData.topic`, and nobody should be answered
-with silence because of a slip of the pen. So a protocol tells which fields its messages may have (of all versions
-together), for whoever checks a path, completes one, or lists them; and it tells the few things that people ask of any
-message (its topic, its group, its path) as field aliases, wherever they stand. A path is names from the body inwards,
-as Body.values has them; arrays on the way are implicit.
+Theory. Nobody remembers whether a topic is in `topics.name` or in `topicData.topic`, and a misspelt name must not give
+an empty result. So a protocol lists the fields that its messages may have, in all versions together; the analyzer uses
+the list to check, complete and print paths. A protocol also declares field aliases: short names for common subjects
+(topic, group, path), whose fields differ between messages. A path is the names from the body inwards, as in
+Body.values; arrays on the way are implicit.
 """
 
 from __future__ import annotations

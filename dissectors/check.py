@@ -1,9 +1,9 @@
 """Checks: findings that need several messages of a capture.
 
-Theory. A message is decoded alone, and most that is wrong with one shows in it alone. Some things do not: a sequence
-number that comes twice, a session that is used out of step. For these a protocol has Checks, which are Correlators
-(dissectors.correlator) that emit Findings. A finding belongs to the message that is being handled; what the end of a
-connection shows, to its last one. Nobody pays for it but who asks for a diagnosis (analyzer.insight.checks).
+Theory. A message is decoded alone, and most problems show in one message. Some do not: a repeated sequence number, a
+session that is used out of step. For these a protocol has Checks, which are Correlators (dissectors.correlator) that
+emit Findings. A finding belongs to the message that is being handled; one that the end of a connection reveals belongs
+to the connection's last message. Checks run only for a diagnosis (analyzer.insight.checks).
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """Correlators: bounded state over the messages of a capture, by key. Reports and checks are built on them.
 
-Theory. What many messages show together (a session, a watch, a sequence number that comes twice) is correlated in one
-reading of a capture. A Correlator declares which messages it handles, and which of their fields it looks at (`on`). It
-gets them in the order of rows, hears when connections end, and emits what it finds. All that it keeps is in
-BoundedTables, of which the oldest entry is evicted first, so a capture of any length is read in bounded memory. A
-request hands what its answer needs over by its row (await_answer, take_request). Bytes that are missing from a capture
-are counted by connection (`losses`): what happened between two Moments is known only where none are missing.
+Theory. A Correlator combines messages in one pass over a capture, for facts that no single message shows: a session, a
+watch, a repeated sequence number. It declares the messages that it handles and the fields that it reads (`on`). It
+gets the messages in the order of rows, learns when connections end, and emits its results. All its state is in
+BoundedTables, which evict their oldest entry first, so memory is bounded for a capture of any length. A request passes
+data to the handler of its answer by its row (await_answer, take_request). Bytes that are missing from a capture are
+counted by connection (`losses`): the events between two Moments are known only if no bytes are missing between them.
 
-Most messages of a capture say the same as thousands before them, and only counts, sizes and times differ. A correlator
-that adds these up may take alike messages together (Merge). What reads the capture finds the fields in columns, and
-decodes one of the messages (analyzer.insight.merging). The correlator sees the same as one by one, if its handlers of
-merged messages do not depend on each other's order: the messages that it gets one by one, and ends of connections, come
-in their places between them.
+Most messages of a capture repeat thousands before them and differ only in counts, sizes and times. A correlator that
+adds these up may take alike messages together (Merge). analyzer.insight.merging then reads the fields in columns and
+decodes one of the messages. The result is the same as one by one if handlers of merged messages do not depend on each
+other's order. Messages that are handled one by one, and ends of connections, keep their places between them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The one error family of hostile bytes.
 
-Theory. A reader deep inside a message knows three things when it fails: what it needed, what was there, and at which
-offset of its source. It raises them; nobody in between catches them; the one place that finishes a tree turns them
-into a Finding and keeps what was read before. Any other exception that leaves a dissector is a bug of ours and is
-reported as one, never as a malformed message.
+Theory. When a reader deep inside a message fails, it knows three things: what it needed, what was there, and the offset
+in its source. It raises an error with these. Only the code that finishes a tree catches it, turns it into a Finding
+and keeps everything read before. Any other exception that leaves a dissector is a defect and is reported as one, never
+as a malformed message.
 """
 
 from __future__ import annotations

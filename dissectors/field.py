@@ -1,8 +1,8 @@
 """The annotated tree: a static spec, and where its value lies.
 
-Theory. As in Wireshark's field_info, what never changes (name, type, how to label a value) is shared by all occurrences
-of a field, and an occurrence adds its value and its place. Offsets count in a Source: the message itself, or bytes that
-were decompressed or joined out of one of its fields.
+Theory. As in Wireshark's field_info, all occurrences of a field share its constant properties (name, type, label), and
+an occurrence adds its value and its place. Offsets count in a Source: the message itself, or bytes that were
+decompressed or reassembled from its fields.
 """
 
 from __future__ import annotations

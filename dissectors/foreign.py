@@ -1,8 +1,8 @@
 """Recognises foreign protocols that are common on our ports, by their first bytes.
 
-Theory. The usual faults are a client that speaks TLS to a plain port, a browser or health check that speaks HTTP, and a
-load balancer that puts its preamble first. Each begins with a few fixed bytes. Where our protocols expect a four-byte
-size, those bytes make an absurd number, and that number is what logs of servers show: so it is named here too.
+Theory. Common faults are a client that speaks TLS to a plain port, a browser or health check that speaks HTTP, and a
+load balancer that sends its preamble first. Each begins with a few fixed bytes. Our protocols read these bytes as a
+four-byte size, an absurd number that then appears in servers' logs. So the number is named here too.
 """
 
 from __future__ import annotations

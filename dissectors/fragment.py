@@ -1,9 +1,9 @@
 """Fragments of content that is too large for one message.
 
-Theory. A message with a portion is decoded alone, as any other. The whole is in none of them, so whoever shows the one
-that completes it gets the others, too. Which these are little tells: what they are portions of, and their places in it.
-They come one after the other in one direction of a connection, perhaps between others, and a server that delivers
-again begins again; so the others are the nearest ones before the last.
+Theory. Each message with a fragment is decoded alone, like any other. None of them contains the whole, so the caller
+that shows the last one passes in the others. They are hard to identify: a fragment names only its whole and its place
+in it. Fragments of a whole follow one another in one direction of a connection, perhaps with other messages between
+them. A server that delivers again starts from the first. So the right ones are the nearest before the last.
 """
 
 from __future__ import annotations

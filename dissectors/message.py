@@ -1,7 +1,7 @@
 """A message for its dissector: its header, its context from earlier messages, and its values.
 
-Theory. While a capture is indexed a message is a MessageHeader, completed by its Conversation into an Outcome. Whenever
-somebody looks, the bytes and the Context that was kept for them become a Body.
+Theory. While a capture is indexed, a message is a MessageHeader, which its Conversation completes to an Outcome. When
+the message is shown, its bytes and the stored Context become a Body.
 """
 
 from __future__ import annotations

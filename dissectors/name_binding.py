@@ -1,13 +1,13 @@
 """Name bindings: a message tells the name of an id in others. They enrich decoding and are never part of it.
 
-Theory. Many messages name things by numbers that another message, often of another connection, has explained: a topic
-by its id, a broker by its number. A message that explains some is asked for its Lessons; where the values of a message
-have such ids, its References say. Whoever shows messages brings the two together (analyzer.decode.name_resolver), and
-shows where a name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
+Theory. Many messages use ids that another message, often on another connection, binds to names: a topic's id, a
+broker's number. Such a message returns its Lessons, and References tell which values of a message are ids.
+analyzer.decode.name_resolver combines the two and tells which message taught a name. Decoding never needs this, and an
+id without a known name stays an id.
 
-Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind an id
-and a name are texts, for which numbers are written in decimal. A number that a client counts for itself, anew on each
-connection, is an id in a `scope`: a word for what is counted ("consumer"), among those of one connection.
+Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind, an id
+and a name are texts; numbers are written in decimal. A number that a client counts anew on each connection is an id in
+a `scope`: a word for the counted things ("consumer"), valid within one connection.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Deliveries that are not acknowledged yet, by reader and place; bounded, the oldest is evicted first.
 
-Theory. An acknowledgement names one entry, or with it all that lie before it. Of an entry that is a batch it may leave
-some messages, as the bits of a number that are set for what it does *not* acknowledge: what is left is what is set in
-all of them. The places of a reader are a heap of which some are gone; it is cleared when it has become twice as large.
+Theory. An acknowledgement names one entry, or an entry and all before it. If an entry is a batch, the acknowledgement
+may carry a bit set of the messages that are *not* acknowledged yet; the messages left are those whose bits are set in
+all such sets. The places of a reader form a heap from which removed entries are deleted lazily, when it has doubled in
+size.
 """
 
 from __future__ import annotations

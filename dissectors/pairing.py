@@ -1,9 +1,9 @@
 """Pairs requests and answers by a number in both, in any order.
 
-Theory. Many protocols number their requests, and an answer repeats the number: it belongs to the request of the other
-side that carries it. Both sides may ask, each with numbers of its own, so the side is part of the key. Where a number
-is used again before it was answered, answers come in the order of the requests. PairInOrder is for answers in
-the order of the requests. A protocol whose messages change how later ones are read writes a Conversation of its own
+Theory. In many protocols requests have numbers, and an answer repeats the number of its request. Both sides may send
+requests, each with its own numbers, so the side is part of the key. If a number is used again before its answer,
+answers are taken in the order of the requests. PairInOrder is for protocols whose answers come in the order of the
+requests. If messages of a protocol change how later ones are read, the protocol has its own Conversation
 (dissectors/kafka/conversation.py).
 """
 

@@ -1,8 +1,8 @@
 """Payloads that messages carry for applications: keys and values of records, bodies, data of nodes.
 
-Theory. A protocol is an envelope, and people often want what is in it: as files, one for each. Where that stands in the
-values of a message, and by what it is called outside of this message (topic, partition and offset; a path), only the
-protocol knows. Its bytes are those that the application wrote: unpacked, out of their batch.
+Theory. A protocol is an envelope, and people often want its content as files. Only the protocol knows where payloads
+are in a message's values, and how they are called outside of it (topic, partition and offset; a path). A payload's
+bytes are those that the application wrote: decompressed, and taken out of their batch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Facts about bytes that no dissector framed.
 
-Theory. A run of such bytes is one row and stays one, whoever knows what it is: rows are a promise. But people who look
-at one want to know what passes there, and often the port or the bytes tell. So a protocol may have a RawReader, that
-says so in a line and a tree (Dissector.raw); the row and its values stay as they are.
+Theory. A run of unframed bytes is one row, and stays one row when a protocol recognises it, because row numbers must
+not change. But the port or the first bytes often tell what the run is. So a protocol may have a RawReader, which
+describes it in a summary line and a tree (Dissector.raw).
 """
 
 from __future__ import annotations

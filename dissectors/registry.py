@@ -1,10 +1,10 @@
 """All dissectors through one door: built-in ones, and plug-ins that an installed package offers.
 
-Theory. Both kinds are written down as `module:Class`: ours in a table, a plug-in's in its package's entry points (group
-`wireanalyze.dissectors`). A program may also register a class. Nothing is imported before it is asked for, and looking
-for plug-ins means looking at every installed package, so a lookup of a built-in name does not; and Python's own
-machinery for it, which costs more than the rest of a start, is asked only where a file of entry points names the group.
-A plug-in that can't be loaded costs one sentence in problems(), never the rest of the program.
+Theory. Dissectors are named as `module:Class`: built-in ones in a table, plug-ins in the entry points of their package
+(group `wireanalyze.dissectors`). A program may also register a class. Nothing is imported before its first use.
+Searching for plug-ins examines every installed package, so a lookup of a built-in name does not search. Python's own
+importlib.metadata takes longer than the rest of the start, so it is used only if a file of entry points names the
+group. A plug-in that cannot be loaded adds a sentence to problems() and harms nothing else.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Reports: tables whose rows are made of many messages of a capture.
 
-Theory. A message is a row of `list`, and an exchange two of them. A session, a watch, a transaction, an election are
-made of many, of several connections and even of several protocols. A Report is a table of such things. It is a
-Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field that column() declares is a
-column, the others are what is remembered on the way. A row is closed, and its cells are read, as soon as nothing more
-can come of it, at the latest when the capture ends. Nobody pays for it but who asks (analyzer.insight.reports).
+Theory. A message is a row of `list`, and an exchange is two rows. A session, a watch, a transaction or an election
+consists of many messages, of several connections and even of several protocols. A Report is a table of such things. It
+is a Correlator (dissectors.correlator) whose rows are objects of a slotted class: each field declared by column() is a
+column, and the other fields are state. A row is closed, and its cells are read, as soon as it is final, at the latest
+at the end of the capture. Reports run only on demand (analyzer.insight.reports).
 
-What is wrong, rather than what happened, is found by a Check (dissectors.check).
+Problems, as opposed to events, are found by a Check (dissectors.check).
 """
 
 from __future__ import annotations
@@ -31,6 +31,36 @@ REPORTED: Path = ("(reported)",)
 
 No field is called so. A picker that is asked for it gives it under this name, as Body.error is, beside the fields.
 """
+
+
+BAD_ENDS = frozenset(
+    {
+        "aborted",
+        "conflict",
+        "dead",
+        "expelled",
+        "expired",
+        "failed",
+        "fenced",
+        "late",
+        "lost",
+        "missing",
+        "overdue",
+        "popped again",
+        "refused",
+        "returned",
+        "rolled back",
+        "silent",
+        "timed out",
+        "unanswered",
+        "unfinished",
+        "unreceipted",
+    }
+)
+"""Words in the columns of _ENDS that say that something did not go as it should."""
+
+_ENDS = ("state", "outcome", "result", "verdict")
+"""The columns that say how something ended."""
 
 
 class ReportColumn(NamedTuple):
@@ -127,6 +157,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     diagnosed: whether a diagnosis of the capture reads it (`diagnose`); only one that wants few messages.
     has_events: whether its rows have events for the timeline (`list_events`).
+    worst: the columns by which a row is worse where nothing failed, the larger the worse; by default its first measured
+    duration. selects: the filter fields that choose all messages of a row, by the column with their value.
     """
 
     name: ClassVar[str]
@@ -141,6 +173,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     shares_name: ClassVar[bool] = False
     diagnosed: ClassVar[bool] = False
     has_events: ClassVar[bool] = False
+    worst: ClassVar[Sequence[str]] = ()
+    selects: ClassVar[Sequence[tuple[str, str]]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -238,12 +272,38 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         return entry.first, entry.rows[0][1] if entry.rows else -1
 
     @classmethod
+    def list_worst(cls) -> Sequence[str]:
+        """Returns `worst`, or its default."""
+        return cls.worst or [each.name for each in cls.columns if each.kind == "duration" and not _is_limit(each)][:1]
+
+    @classmethod
+    def measure_badness(cls, entry: ReportRow) -> tuple[float, ...]:
+        """Returns how bad a closed row is, for pages that show the worst first: a greater tuple is worse."""
+        cells = cls.cells(entry)
+        failed = any(cells.get(name) in BAD_ENDS for name in _ENDS)
+        has_errors = bool(cells.get("errors") or cells.get("error"))
+        return (
+            cls.is_fault(cells),
+            failed,
+            has_errors,
+            *(
+                len(value) if isinstance(value := cells.get(name), str | list) else value or 0
+                for name in cls.list_worst()
+            ),
+        )
+
+    @classmethod
     def cells(cls, entry: ReportRow) -> dict[str, Any]:
         """Returns the values of a closed row, by column."""
         return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
 
 
 ReportType: TypeAlias = type[Report[Any]]
+
+
+def _is_limit(column: ReportColumn) -> bool:
+    """Whether a duration is one that somebody asked for, not one that was measured."""
+    return "timeout" in column.name
 
 
 def _reader(name: str, kind: Kind, of: str | Callable[[Any], Any] | None) -> Callable[[Any], Any]:

@@ -1,10 +1,10 @@
 """SymbolicValues without a size in front: texts that end at a quote or a separator, and numbers in digits.
 
-Theory. Text formats, and texts that hold several, tell where something ends by what follows. A *run* is printable ASCII
-without quote and backslash: JSON writes it as it is, so a string of nothing else ends where the run does, and control
-characters separate runs. A *decimal* is an integer as programs write it, which is its own text: a minus or none, no
-zero in front, and few enough digits that sums of several numbers fit in 64 bits. analyzer.decode.templates finds both
-in columns; what is longer than it looks, or written otherwise, does not match.
+Theory. In text formats, the following characters tell where a value ends. A *run* is printable ASCII without quotes and
+backslashes. JSON writes it unchanged, so a string that consists of one run ends with the run; control characters
+separate runs. A *decimal* is an integer as programs write it, so it equals its text: an optional minus, no leading
+zero, and few enough digits that a sum of several fits in 64 bits. analyzer.decode.templates finds both in columns. A
+message whose values are longer or written otherwise does not match.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Triage data that each protocol gives: the severity of errors and findings, and causes with their effects.
 
-Theory. A server answers many requests with an error that is part of the protocol's normal course, and few with one that
-somebody must look at. The number does not tell which; a table does: each error by name has a class, a sentence that
-says what it means and one that says what to do. Other rows name root causes: the code of a finding, and the errors and
-codes that follow from it within some time. Who diagnoses a capture (analyzer.insight) weighs by the classes, and folds
-what follows into its cause.
+Theory. A server answers many requests with errors that belong to the normal course of the protocol, and few with
+errors that need attention. The code does not tell which, so a table does: each error has a class, a sentence on its
+meaning and one on what to do. Other rows name root causes: the code of a finding, and the errors and codes that follow
+from it within some time. The diagnosis (analyzer.insight) takes severities from the classes, and folds consequences
+into their cause.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class RootCause(NamedTuple):
 
     code: of the finding that is the cause, or the name of its error. effects: codes of findings, and names of errors,
     that it explains. before, after: ns before and behind one of its messages within which they count. same: what cause
-    and effect must have in common: `stream`, `server`, `client` (an address without its port), `subject`, or `` for
-    nothing.
+    and effect must have in common: `stream`, `server`, `client` (an address without its port), `name` (that of the
+    client, as a session), `subject`, or `` for nothing.
     """
 
     code: str

@@ -76,7 +76,7 @@ PARTICIPLES = frozenset(
 VERBS_IN_ED = frozenset(("embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"))
 BASE_FORMS = frozenset(("cut", "found", "left"))
 ALLOWED = frozenset(("LengthPrefixed", "VarintPrefixed", "read"))
-"""Two kinds of framing; and `read` of a notebook, which is public as it is."""
+"""Two kinds of framing; and `read` of Spark's data sources."""
 PROPERTIES = frozenset(("cached_property", "property", "setter"))
 
 
@@ -132,7 +132,7 @@ def test_modules_that_were_renamed_do_not_come_back(package: str) -> None:
 
 def test_functions_are_called_by_a_verb_and_classes_by_a_noun_of_the_field() -> None:
     def is_wrong(each: Binding) -> bool:
-        if each.name in ALLOWED and each.path.name in ("data_source.py", "data_stream.py", "framing.py", "notebook.py"):
+        if each.name in ALLOWED and each.path.name in ("data_source.py", "data_stream.py", "framing.py"):
             return False
         if each.kind == "class":
             return each.name in CLASSES or is_participle(each.name.lower())

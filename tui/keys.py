@@ -134,7 +134,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("", "appearance.choose_palette", "", "theme: dark, light, high contrast, the terminal's colours"),
         ("s", "pages.open_statistics", "s", "statistics of what is shown; Tab, 1 to 9: another view", "statistics"),
         ("C", "pages.open_conversations", "C", "conversations: connections, endpoints, client hosts"),
-        ("", "pages.open_reports", "", "reports: what happened to groups, producers, sessions, deliveries, ..."),
+        ("H", "pages.open_reports", "H", "reports: what happened to groups, producers, sessions; the worst first"),
         ("y", "copying.choose_copy", "y", "copy: value, bytes, row, filter; also to a file", "copy", True),
         ("Y", "copying.copy_again", "Y", "copy the same kind of data of the current selection"),
         ("w", "saving.choose_rows", "w", "save messages: as lines, tables, packets, objects", "save", True),

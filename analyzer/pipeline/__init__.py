@@ -1,22 +1,13 @@
 """Many captures to tables, on Spark. pyspark and pyarrow are imported here alone, and not before something runs.
 
 Theory. Spark never sees payload. Each file is hopped over once and gives pointers, some fifty bytes a packet
-(pointers.py, scan.py); Spark brings those of one connection together, from whatever files, and sorts them by time; the
-engine of every other front end reads them there, its store mapping the files that they point into (partition.py). A
-connection is whole in one partition, so rows depend neither on how many partitions there are nor on how the capture
+(pointers.py, scan.py); the pointers of one connection are brought together, from whatever files, and sorted by time;
+the engine of every other front end reads them there, its store mapping the files that they point into (partition.py).
+A connection is whole in one partition, so rows depend neither on how many partitions there are nor on how the capture
 was cut into files. What the rows become is one function for Spark and for a single process (table_builder.py), with the
 columns of table_schemas.py; tests/analyzer/pipeline holds the two equal. What only all processes together know, names
-of ids and sums, is added at the end (topic_names.py, finish.py, summaries.py). The command `export` writes the same
-from one process (local_export.py); a notebook has DataFrames of them (notebook.py).
+of ids and sums, is added at the end (topic_names.py, finish.py, summaries.py).
 
-    from analyzer.pipeline import read
-    tables = read(spark, ["captures/"])
-    tables.messages.groupBy("operation").count().show()
+Four front ends use it: the command `pipeline` (job.py, ring_capture.py), the command `export` (local_export.py), and
+Spark's data source for queries and streams (data_source.py, data_stream.py).
 """
-
-from __future__ import annotations
-
-from analyzer.pipeline.notebook import Tables, read
-from analyzer.pipeline.options import Options
-
-__all__ = ["Options", "Tables", "read"]

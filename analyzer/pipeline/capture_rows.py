@@ -1,14 +1,16 @@
 """The rows of one table of one capture, from its files, in one process: what a task of Spark's data source does.
 
-Theory. A data source cannot shuffle. So a task reads the pointers of all files of its capture, which costs little, and
-keeps those of its share of the connections; what it sorts and makes rows of is the same as in the pipeline. Names of
-topics are those that any message of the capture tells, so a table with topics needs the messages that tell some first.
+Theory. A data source cannot shuffle. So a process reads the pointers of all files of a capture, once for all shares of
+the connections that it makes rows of; what it sorts and makes rows of is the same as in the pipeline. Names of topics
+are those that any message of the capture tells, so a table with topics needs the messages that tell some first.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -25,9 +27,11 @@ from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.scan import scan_splits, split_whole_files
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.state_file import STATE, BatchContext
 from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
 from analyzer.pipeline.topic_names import NAMES, NO_NAMES, TopicNames, index_names, select_first_names
+
+LARGEST_SCAN = 4 << 30
+"""Bytes of a capture whose pointers a process keeps until it reads another one: a fiftieth of them."""
 
 WHOLE_TABLES = (SUMMARIES, NAMES, "files")
 """Tables whose rows need all connections of a capture."""
@@ -51,87 +55,62 @@ def build_capture_rows(
     files: all files of the capture. wanted: the rows that are enough; there may be more. Raises CaptureError for a file
     that has vanished.
     """
+    every = tuple(files)
+    if table in ("files", "findings") and share.number == 0:
+        yield from _build_file_rows(every, options, table)
     if table == "files":
-        yield from build_file_rows(_scan(files, options), files, options, table)
         return
-    pointers = sort_pointers(files, options, share)
-    names: TopicNames = NO_NAMES
-    if table in TOPIC_COLUMNS or table == SUMMARIES:
-        shares = [Share(number, share.of) for number in range(share.of)]
-        every = (pointers if each == share else sort_pointers(files, options, each) for each in shares)
-        names = index_names(batch for part in every for batch in _build(part, files, options, NAMES))
-    if table == "findings" and share.number == 0:
-        yield from build_file_rows(split_rows(pointers), files, options, table)
-    rows = _build(pointers, files, options, table, wanted)
-    yield from finish_rows(rows, table, names)
-
-
-def finish_rows(rows: Iterable[pa.RecordBatch], table: str, names: TopicNames) -> Iterator[pa.RecordBatch]:
-    """Yields rows as they are published: names in the place of ids, sums of sums, each name once."""
+    rows = _build_rows(every, options, table, share, wanted)
     if table == SUMMARIES:
-        yield from merge_summaries(rows, names)
+        yield from merge_summaries(rows, _learn_names(every, options, share.of))
     elif table == NAMES:
-        yield from select_first_names(rows, names)
+        yield from select_first_names(rows)
     else:
+        names = _learn_names(every, options, share.of) if table in TOPIC_COLUMNS else NO_NAMES
         yield from (replace_ids(table, batch, names) for batch in rows)
 
 
-def sort_pointers(files: Sequence[CaptureFile], options: Options, share: Share = WHOLE) -> pa.Table:
-    """Returns the pointers of files, those of a share of the connections, as Spark sorts them, and the notes."""
-    every = _scan(files, options)
-    found = [batch.filter(pa.array(number_tasks(batch.column(0), share.of) == share.number)) for batch in every]
-    return sort_rows(pa.Table.from_batches(found, POINTER_SCHEMA))
+@lru_cache(maxsize=1)
+def _learn_names(files: tuple[CaptureFile, ...], options: Options, shares: int) -> TopicNames:
+    """The names that any message of a capture tells; a process that makes rows of several shares reads them once."""
+    every = (Share(number, shares) for number in range(shares))
+    return index_names(batch for share in every for batch in _build_rows(files, options, NAMES, share))
 
 
-def _scan(files: Sequence[CaptureFile], options: Options) -> Iterator[pa.RecordBatch]:
-    return scan_splits(split_whole_files(files), files, options)
+@lru_cache(maxsize=1)
+def _cache_pointers(files: tuple[CaptureFile, ...], options: Options) -> Sequence[pa.RecordBatch]:
+    return [*scan_splits(split_whole_files(files), files, options)]
 
 
-def sort_rows(pointers: pa.Table) -> pa.Table:
-    """Returns pointers, notes and states in the order in which rows are made of them."""
-    return pointers.sort_by(SORT_KEYS)
+def _read_pointers(files: tuple[CaptureFile, ...], options: Options) -> Iterable[pa.RecordBatch]:
+    """The pointers of a capture and the notes about it, in the order of files."""
+    if sum(file.size for file in files) > LARGEST_SCAN:
+        return scan_splits(split_whole_files(files), files, options)
+    return _cache_pointers(files, replace(options, fields=True))
 
 
-def select_rows(
-    pointers: Iterable[pa.RecordBatch],
-    files: Sequence[CaptureFile],
-    options: Options,
-    table: str,
-    wanted: RowFilter | None = None,
-    carry: BatchContext | None = None,
-) -> Iterator[tuple[bool, pa.RecordBatch]]:
-    """Yields rows of a table, or what they are summed up from, and (True, ...) of a batch the states that it leaves.
-
-    pointers: sorted. Raises CaptureError for a file that has vanished.
-    """
+def _build_rows(
+    files: tuple[CaptureFile, ...], options: Options, table: str, share: Share, wanted: RowFilter | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Rows of a table, or what they are summed up from. Raises CaptureError for a file that has vanished."""
+    every = _read_pointers(files, options)
+    mine = [batch.filter(pa.array(number_tasks(batch.column(0), share.of) == share.number)) for batch in every]
+    pointers = pa.Table.from_batches(mine, POINTER_SCHEMA).sort_by(SORT_KEYS)
     made = PARTS if table == SUMMARIES else table
-    for found in build_rows(pointers, files, options, carry, (table,), wanted):
-        if found.table in (made, STATE):
-            yield found.table == STATE, found.batch
+    batches = pointers.to_batches(max_chunksize=BATCH_ROWS)
+    for found in build_rows(batches, files, options, None, (table,), wanted):
+        if found.table == made:
+            yield found.batch
         elif found.table == NOTES:
             for note in map(json.loads, found.batch.column(0).to_pylist()):
                 if note.get("error"):
                     raise CaptureError(note["error"])
 
 
-def _build(
-    pointers: pa.Table, files: Sequence[CaptureFile], options: Options, table: str, wanted: RowFilter | None = None
-) -> Iterator[pa.RecordBatch]:
-    return (batch for _, batch in select_rows(split_rows(pointers), files, options, table, wanted))
-
-
-def split_rows(pointers: pa.Table) -> list[pa.RecordBatch]:
-    """Returns pointers as batches, as Spark hands them to a task."""
-    found: list[pa.RecordBatch] = pointers.to_batches(max_chunksize=BATCH_ROWS)
-    return found
-
-
-def build_file_rows(
-    pointers: Iterable[pa.RecordBatch], files: Sequence[CaptureFile], options: Options, table: str
-) -> Iterator[pa.RecordBatch]:
-    """Yields what is said of files, in the tables `files` and `findings`: notes about them are among pointers."""
+def _build_file_rows(files: tuple[CaptureFile, ...], options: Options, table: str) -> Iterator[pa.RecordBatch]:
+    """What is said of files, in the tables `files` and `findings`: notes about them are among pointers."""
     by_path = {file.path: file for file in files}
-    noted = (batch.filter(pc.equal(pc.binary_length(batch.column(0)), 0)) for batch in pointers)
+    noted = (batch.filter(pc.equal(pc.binary_length(batch.column(0)), 0)) for batch in _read_pointers(files, options))
     notes = merge_notes(json.loads(note) for batch in noted for note in batch.column(3).to_pylist())
     for found in build_file_tables([FileNote.from_splits(by_path[each["file"]], each) for each in notes], options):
         if found.table == table:

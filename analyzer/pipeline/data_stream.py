@@ -1,9 +1,9 @@
 """A ring capture as a stream of Spark: `spark.readStream.format("wireanalyze").option("state", DIR).load("ring/")`.
 
 Theory. An offset is the number of a batch, and a batch is a list of finished files (ledger.py tells which are), written
-down before Spark hears of it; so a batch that Spark asks for again has the same files. The connections that a batch
-leaves open are beside it, written when its last row is made. Both depend on the files and the batch before alone, so
-whoever makes a batch again makes the same rows. Each capture is a chain of its own, and a task.
+down before Spark hears of it; so a batch that Spark asks for again has the same files. A task makes the batch as a run
+with a state does (batch.py), into a folder that gets its name when all is there; what Spark is given are the rows in
+that folder, as often as it asks. Each capture is a chain of its own, and a task.
 """
 
 from __future__ import annotations
@@ -15,33 +15,22 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from analyzer.errors import UserError
-from analyzer.pipeline.arrow_columns import escape_surrogates
-from analyzer.pipeline.capture_rows import (
-    build_file_rows,
-    finish_rows,
-    select_rows,
-    sort_pointers,
-    sort_rows,
-    split_rows,
-)
+from analyzer.errors import CaptureError, UserError
+from analyzer.pipeline.batch import Batch, write_batch
 from analyzer.pipeline.commit import write_atomically
 from analyzer.pipeline.data_source import ColumnMaker
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
-from analyzer.pipeline.options import Options
+from analyzer.pipeline.parquet_files import read_table
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.state_file import STATE_SCHEMA, BatchContext, build_pointer_rows
-from analyzer.pipeline.topic_names import NAMES, index_names, merge_names
+from analyzer.pipeline.table_schemas import build_schema
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -50,7 +39,7 @@ PLAN = "plan-{}.json"
 UNFINISHED = "_batch-"
 """How folders of batches begin that a task writes at the moment."""
 
-KNOWN, ROWS = "known.json", "rows.parquet"
+TABLES_FOLDER = "tables"
 
 
 class BatchPartition(InputPartition):
@@ -109,8 +98,10 @@ class CaptureStreamReader(DataSourceStreamReader):
         """Yields the rows of batches that nothing which comes later can change."""
         capture, batches = partition.value
         chain = os.path.join(self._state, f"{zlib.crc32(os.fsencode(capture)):08x}")
+        columns = build_schema(self._query.table, fields=self._query.options.fields)
         for number, files in batches:
-            yield from map(self._columns.convert, self._read_batch(chain, number, files))
+            folder = os.path.join(self._make_batch(chain, number, files), TABLES_FOLDER)
+            yield from map(self._columns.convert, read_table(folder, self._query.table, columns))
 
     def commit(self, end: Mapping[str, int]) -> None:
         """Removes what only batches before `end` needed, and what killed tasks have left."""
@@ -127,28 +118,26 @@ class CaptureStreamReader(DataSourceStreamReader):
             except FileNotFoundError:
                 break
 
-    def _read_batch(self, chain: str, number: int, files: Sequence[CaptureFile]) -> Iterator[pa.RecordBatch]:
+    def _make_batch(self, chain: str, number: int, files: Sequence[CaptureFile]) -> str:
+        """Returns the folder of a batch, which is made if it is not there; its tables are in a folder in it."""
+        done = os.path.join(chain, f"{OPEN_PREFIX}{number}")
+        if os.path.isdir(done):
+            return done
         os.makedirs(chain, exist_ok=True)
-        table, options = self._query.table, self._query.options
-        pointers, known = _continue_batch(chain, number, files, options)
+        before = max((each for each in _list_batches(chain) if each < number), default=0)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=chain) as folder:
-            carry = BatchContext(folder, number, False, known["latest"])
-            named_rows = select_rows(split_rows(pointers), files, options, NAMES, carry=carry)
-            names = merge_names(known["names"], index_names(batch for is_state, batch in named_rows if not is_state))
-        folder = tempfile.mkdtemp(prefix=UNFINISHED, dir=chain)
-        states: list[pa.RecordBatch] = []
-        try:
-            if table in ("files", "findings"):
-                yield from build_file_rows(split_rows(pointers), files, options, table)
-            found = select_rows(split_rows(pointers), files, options, table, carry=replace(carry, folder=folder))
-            yield from finish_rows(_put_aside(found, states), table, known["names"] if table == NAMES else names)
-            pq.write_table(pa.Table.from_batches(states, STATE_SCHEMA), os.path.join(folder, ROWS))
-            latest = {**known["latest"], **_find_latest(pointers, files)}
-            write_atomically(os.path.join(folder, KNOWN), json.dumps({"names": names, "latest": latest}).encode())
-            with suppress(OSError):  # a batch that is made again is there already
-                os.rename(folder, os.path.join(chain, f"{OPEN_PREFIX}{number}"))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            place = os.path.join(folder, "made")
+            written = os.path.join(folder, TABLES_FOLDER)
+            os.mkdir(written)
+            opened = os.path.join(chain, f"{OPEN_PREFIX}{before}") if before else None
+            batch = Batch(files, number, place, opened, tables=[self._query.table])
+            report = write_batch(None, batch, written, self._query.options)
+            if missing := [note for note in report.files if note.is_missing]:
+                raise CaptureError(f"{missing[0].path} is gone before its batch was made: {missing[0].reason}")
+            os.rename(written, os.path.join(place, TABLES_FOLDER))
+            with suppress(OSError):  # another task may have made it
+                os.rename(place, done)
+        return done
 
     def _find_plan(self, number: int) -> str:
         return os.path.join(self._state, PLAN.format(number))
@@ -166,37 +155,6 @@ class CaptureStreamReader(DataSourceStreamReader):
                 "belong together: begin again with new folders for both."
             ) from error
         return plan
-
-
-def _continue_batch(
-    chain: str, number: int, files: Sequence[CaptureFile], options: Options
-) -> tuple[pa.Table, dict[str, Any]]:
-    """The sorted pointers of files and of connections that the batch before left open, and what it knew."""
-    pointers = sort_pointers(files, options)
-    before = max((each for each in _list_batches(chain) if each < number), default=0)
-    if not before:
-        return pointers, {"names": {}, "latest": {}}
-    place = os.path.join(chain, f"{OPEN_PREFIX}{before}")
-    with open(os.path.join(place, KNOWN), "rb") as file:
-        known: dict[str, Any] = json.load(file)
-    opened = build_pointer_rows(pq.read_table(os.path.join(place, ROWS)), place, files)
-    return sort_rows(pa.concat_tables([pa.Table.from_batches([opened]), pointers])), known
-
-
-def _put_aside(found: Iterator[tuple[bool, pa.RecordBatch]], states: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows alone; the states go into the list."""
-    for is_state, batch in found:
-        if is_state:
-            states.append(batch)
-        else:
-            yield batch
-
-
-def _find_latest(pointers: pa.Table, files: Sequence[CaptureFile]) -> dict[str, int]:
-    """By capture, the latest time that the notes among pointers tell."""
-    notes = pointers.filter(pc.equal(pc.binary_length(pointers["connection"]), 0))["packet"].to_pylist()
-    times = [last for note in notes if (last := json.loads(note)["last"]) is not None]
-    return {escape_surrogates(files[0].capture_name): max(times)} if times else {}
 
 
 def _list_batches(chain: str) -> list[int]:

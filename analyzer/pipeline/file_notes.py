@@ -76,6 +76,11 @@ class FileNote:
         return cls(file.path, file.capture_name, file.name, QUARANTINED, reason)
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the file could not be read at all."""
+        return self.bytes is None
+
+    @property
     def day(self) -> int:
         """The day of its first packet, in days since 1970-01-01."""
         return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])

@@ -12,7 +12,6 @@ import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,9 @@ import pyarrow.parquet as pq
 
 from analyzer.columns.arrays import Ints
 from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile, create_writer
+from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile, create_writer, read_file
 from analyzer.pipeline.summaries import PART_SCHEMA, PARTS, SUMMARIES, SUMMARY_KEY, merge_summaries
-from analyzer.pipeline.table_schemas import PARTITIONED_BY, build_schema, format_columns
+from analyzer.pipeline.table_schemas import build_schema, format_columns
 from analyzer.pipeline.topic_names import NAMES, TopicNames, index_names, merge_names, select_first_names
 
 if TYPE_CHECKING:
@@ -168,17 +167,9 @@ def finish_run(
 
 
 def _read_batches(place: RunFolder, written: Iterable[WrittenFile], columns: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of files with all their columns, of which folders have some."""
+    """The rows of files with all their columns."""
     for each in written:
-        folders = dict(part.split("=", 1) for part in os.path.dirname(each.path).split(os.sep)[1:])
-        for batch in pq.ParquetFile(os.path.join(place.folder, each.path)).iter_batches():
-            arrays = [
-                pa.repeat(pa.scalar(unquote(folders[field.name])).cast(field.type), len(batch))
-                if field.name in PARTITIONED_BY
-                else batch.column(field.name)
-                for field in columns
-            ]
-            yield pa.record_batch(arrays, schema=columns)
+        yield from read_file(place.folder, each.path, columns)
 
 
 def _rewrite_table(

@@ -20,13 +20,13 @@ from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, delta_tables, file_notes
 from analyzer.pipeline.file_notes import FileNote, merge_notes
-from analyzer.pipeline.finish import RunFolder, finish_run
+from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
 from analyzer.pipeline.spark_frames import read_sorted_pointers, split_files
 from analyzer.pipeline.state_file import STATE, BatchContext
-from analyzer.pipeline.table_schemas import ALL_TABLES
+from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
 from analyzer.pipeline.task import LIST_COLUMNS, TaskWork, decode_note
 from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 
@@ -63,7 +63,7 @@ class BatchPlan:
     """What a run reads: files, and of a ring capture how it goes on with the batch before.
 
     opened: the rows of connections that it left open. names: of topics that were told before. begins: where to read on,
-    by path, in files of which the beginning was read before.
+    by path, in files of which the beginning was read before. tables: those that are made.
     """
 
     files: Sequence[CaptureFile]
@@ -72,6 +72,7 @@ class BatchPlan:
     opened: pa.RecordBatch | None = None
     names: TopicNames = field(default_factory=lambda: NO_NAMES)
     begins: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    tables: Collection[str] = tuple(TABLES)
 
 
 def check_folder(folder: str, *, overwrite: bool) -> None:
@@ -144,7 +145,14 @@ def _run_tasks(
     """What tasks say, and where they cannot write, what they have written."""
     if not batch.files and batch.opened is None:
         return
-    work = TaskWork(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
+    work = TaskWork(
+        batch.files,
+        None if options.shuffled else folder,
+        batch.part,
+        options,
+        batch.carry,
+        add_required_tables(batch.tables),
+    )
     begins = {
         place: ScanState(*batch.begins[file.path])
         for place, file in enumerate(batch.files)

@@ -20,8 +20,8 @@ from typing import Any, Self
 
 from analyzer.errors import UserError
 from analyzer.pipeline.commit import write_atomically
+from analyzer.pipeline.table_schemas import VERSION
 
-VERSION = 1
 LEDGER_NAME = "ledger.json"
 OPEN_PREFIX = "open-"
 """How the folder is called, with a batch's number, that has what the next one needs."""
@@ -68,8 +68,8 @@ class Ledger:
 
     batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
     were seen and left alone. ends: where reading has come to in those that were read
-    (analyzer.capture.records.ScanState). quarantined: see Trouble. latest: by capture, the place in time it was read
-    to, ns. opened: the folder with the connections that go on, within that of the state. closed: nothing may follow.
+    (analyzer.capture.records.ScanState). quarantined: see Trouble. opened: the folder of the last batch, within that of
+    the state. closed: nothing may follow.
     """
 
     folder: str
@@ -80,7 +80,6 @@ class Ledger:
     ends: dict[str, Sequence[Any]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     quarantined: dict[str, FileTrouble] = field(default_factory=dict)
-    latest: dict[str, int] = field(default_factory=dict)
     opened: str = ""
     closed: bool = False
 
@@ -95,8 +94,10 @@ class Ledger:
             with open(path, "rb") as file:
                 values = json.load(file)
             if (version := values.pop("version")) != VERSION:
+                # A ledger had a version of its own, 1, as long as tables had version 2.
                 raise UserError(
-                    f"{path} has version {version}, but this program writes {VERSION}. Use the program that wrote it."
+                    f"{state} belongs to tables of version {max(version, 2)}, but this program writes version "
+                    f"{VERSION}. Give another --state and another folder, or use the program that wrote them."
                 )
             found = cls(**values)
             found.read = {path: FileMark(**mark) for path, mark in values["read"].items()}

@@ -9,8 +9,9 @@ that wait together are bounded.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -78,6 +79,30 @@ def create_writer(path: str, columns: pa.Schema) -> pq.ParquetWriter:
         each.name: "DELTA_BINARY_PACKED" for each in columns if each.name in UNIQUE_COLUMNS and each.type == pa.int64()
     }
     return pq.ParquetWriter(path, columns, compression="zstd", use_dictionary=alike, column_encoding=near)
+
+
+def read_file(folder: str, path: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a file with all their columns, of which its folders have some. path: within `folder`."""
+    names = dict(part.split("=", 1) for part in os.path.dirname(path).split(os.sep)[1:])
+    for batch in pq.ParquetFile(os.path.join(folder, path)).iter_batches():
+        arrays = [
+            pa.repeat(pa.scalar(unquote(names[each.name])).cast(each.type), len(batch))
+            if each.name in PARTITIONED_BY
+            else batch.column(each.name)
+            for each in columns
+        ]
+        yield pa.record_batch(arrays, schema=columns)
+
+
+def read_table(folder: str, table: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of all files of a table in a folder, in the order of their paths; none if it has no folder."""
+    paths = [
+        os.path.relpath(os.path.join(place, name), folder)
+        for place, _, names in os.walk(os.path.join(folder, table))
+        for name in names
+    ]
+    for path in sorted(paths):
+        yield from read_file(folder, path, columns)
 
 
 class _ParquetFile:

@@ -15,25 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, delta_tables, job
 from analyzer.pipeline import ledger as ledgers
-from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.batch import Batch, write_batch
 from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, FilePlan, Ledger
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
-from analyzer.pipeline.state_file import BatchContext, build_pointer_rows
-from analyzer.pipeline.task import STATE_ROWS_FOLDER
-from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-NAMES_FOLDER = "names.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +123,11 @@ class _Run:
         number = self.ledger.batches + 1
         opened = f"{OPEN_PREFIX}{number}"
         place = os.path.join(self.state, opened)
-        os.mkdir(place)
+        before = os.path.join(self.state, self.ledger.opened) if self.ledger.opened else None
         written = commit.create_staging_folder(self.folder)
         try:
-            carry = BatchContext(place, number, self.ring.close, self.ledger.latest)
-            part = f"{job.PART}-{number:06}"
-            batch = job.BatchPlan(new, part, carry, self._find_open(new), self._names(), todo.grown)
-            report = job.fill_folder(self.spark, batch, written, self.options, lost)
-            commit.write_atomically(os.path.join(place, NAMES_FOLDER), json.dumps(report.names).encode())
-            commit.sync_tree(place)
+            batch = Batch(new, number, place, before, todo.grown, self.ring.close)
+            report = write_batch(self.spark, batch, written, self.options, lost)
             commit.prepare_batch(self.folder, written, number)
         except BaseException:
             shutil.rmtree(written, ignore_errors=True)
@@ -152,21 +140,6 @@ class _Run:
         _remove_old_states(self.state, self.ledger)
         return report
 
-    def _find_open(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
-        """The connections that the batch before has left open."""
-        place = os.path.join(self.state, self.ledger.opened)
-        rows = os.path.join(place, STATE_ROWS_FOLDER)
-        if not self.ledger.opened or not os.path.isdir(rows):
-            return None
-        return build_pointer_rows(pq.read_table(rows), place, new)
-
-    def _names(self) -> TopicNames:
-        if not self.ledger.opened:
-            return NO_NAMES
-        with open(os.path.join(self.state, self.ledger.opened, NAMES_FOLDER), "rb") as file:
-            names: TopicNames = json.load(file)
-        return names
-
     def _note(self, report: job.RunReport, todo: FilePlan, number: int) -> None:
         """What was done, into the ledger."""
         outside = QUARANTINED, PASSED_OVER
@@ -176,10 +149,6 @@ class _Run:
         ledgers.record_batch(self.ledger, todo.new, read, ends, troubles, number)
         self.ledger.waiting = list(todo.waiting)
         self.ledger.closed |= self.ring.close
-        for note in report.files:
-            if note.last is not None:
-                capture = escape_surrogates(note.capture)  # as states have it
-                self.ledger.latest[capture] = max(note.last, self.ledger.latest.get(capture, note.last))
 
 
 def _build_file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:

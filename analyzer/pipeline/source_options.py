@@ -68,7 +68,7 @@ class SourceOptions:
         if found.remote:
             raise UserError(
                 f"The data source reads files that workers can open, and {found.remote[0]} is none. Mount its file "
-                "system, or use analyzer.pipeline.read(spark, [URI])."
+                "system, or write tables with the command `pipeline`, which reads URIs."
             )
         return found.files
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +49,7 @@ class TaskWork:
     """The settings that all tasks of a run share.
 
     folder: of the run, where tables are written; None where executors cannot reach it. part: how the names of their
-    files begin. carry: for a batch of a ring capture.
+    files begin. carry: for a batch of a ring capture. tables: those that are made.
     """
 
     files: Sequence[CaptureFile]
@@ -57,6 +57,7 @@ class TaskWork:
     part: str
     options: Options
     carry: BatchContext | None = None
+    tables: Collection[str] = tuple(TABLES)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A task: pointers, sorted by connection, to what is said of the files that it has written."""
@@ -74,7 +75,7 @@ class TaskWork:
 
     def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[pa.RecordBatch]:
         sink, notes, opened = ParquetSink(folder, part), list[bytes](), list[pa.RecordBatch]()
-        for found in build_rows(batches, self.files, self.options, self.carry, TABLES):
+        for found in build_rows(batches, self.files, self.options, self.carry, self.tables):
             if found.table == NOTES:
                 notes += found.batch.column(0).to_pylist()
             elif found.table == STATE:

@@ -1,10 +1,10 @@
 """The engine that the protocols share: schemas as data, plans made of them, and the interpreters of a plan.
 
-A `Schema` (schema.py) says what fields an operation has in which versions. `resolve` (plan.py) turns it, for one
-version, into a Plan: a short tuple of steps. `emit` writes a plan out as Python source, the fast decoder to plain
-values; `fields` walks the same steps and keeps where every value lies. `message` is about a message as a whole.
+A `Schema` (schema.py) lists the fields of an operation and their versions. `resolve` (plan.py) turns it into a Plan for
+one version: a short tuple of steps. `emit` writes a plan as Python source, the fast decoder to plain values; `fields`
+walks the same steps and records the place of every value. `message` handles a message as a whole.
 
-A protocol that no schema fits is read by hand with a `Reader`, and its values are folded out of the tree.
+A protocol that no schema fits is read by hand with a `Reader`, and its values are folded from the tree.
 """
 
 from dissectors.wire.dialect import Dialect, ScannedValue, SizedBytes

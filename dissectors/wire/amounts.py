@@ -1,6 +1,6 @@
 """Amounts as lines for people say them: how many, how long, how large.
 
-Theory. A number that differs from message to message is formatted by symbolic.make_text, so that messages match one
+Theory. Numbers that differ between messages are formatted by symbolic.make_text, so that the messages match one
 template.
 """
 

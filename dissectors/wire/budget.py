@@ -1,8 +1,8 @@
 """The budget of decoding one message: limits of what is built, and work that is put off.
 
-Theory. A small frame can hold gigabytes of zeros, and a few megabytes of bytes can be millions of tiny records, each of
-which takes a hundred times its size as a value and a thousand times as nodes. So what is decompressed is bounded in
-bytes, and what is made of it in number; both follow from one figure, which a user may raise.
+Theory. A small frame can decompress to gigabytes of zeros, and a few megabytes can hold millions of tiny records, each
+of which takes a hundred times its size as a value and a thousand times as nodes. So the budget limits decompressed
+bytes, and the number of values and nodes. Both limits follow from one figure, which a user may raise.
 """
 
 from __future__ import annotations

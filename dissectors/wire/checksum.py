@@ -1,8 +1,8 @@
 """CRC-32C by the library crc32c, without the cost of its package's import.
 
-Theory. The package asks importlib.metadata for its own version, and that brings email, zipfile and forty more: longer
-than all of our own modules that decode a message. The function is in an extension module of its own, which is looked
-for beside the package and loaded alone; where it is not found there, the package is asked.
+Theory. The package reads its own version from importlib.metadata, which imports email, zipfile and forty more modules:
+more than all our modules that decode a message. The function is in an extension module beside the package, which is
+loaded alone. If it is not found there, the package is imported.
 """
 
 from __future__ import annotations

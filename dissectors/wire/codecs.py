@@ -1,9 +1,9 @@
 """Decompression of bytes from the network: every codec under the budget of its message.
 
-Theory. A frame of a kilobyte may hold gigabytes, so no codec is asked for everything at once: gzip and lz4 are told how
-much they may give, zstd gets its input in pieces so small that none can give much more than is left, and a snappy
-block says its size first, which is believed only as far as the format can compress. The libraries are loaded when the
-first message needs them.
+Theory. A frame of a kilobyte may hold gigabytes, so no codec decompresses everything at once. gzip and lz4 get a limit
+for their output. zstd gets its input in pieces that are too small to exceed the limit by much. A snappy block states
+its size, which is accepted only as far as the format can compress. The libraries are loaded for the first message that
+needs them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Conditions on decoded values, written as texts in the tables: `sessionEpoch > 0 and sessionId == 0`.
 
-Theory. A condition is a row of clauses, all of which must hold, or several such rows with `or` between them. It becomes
-Python source once, because it is asked of every message. Fields may be missing in a body that breaks, so a comparison
-with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.symbolic): these are
-only compared, which notes the outcome.
+Theory. A condition is a row of clauses that must all hold, or several such rows with `or` between them. It is compiled
+to Python source, because it is evaluated for every message. Fields may be missing in a damaged body: a comparison with
+a missing field or with one of another type does not hold. Values may be symbolic (dissectors.symbolic): these are only
+compared, which records the outcome.
 
     path                  is there, and not false, 0 or empty
     not path              the opposite

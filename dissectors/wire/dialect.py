@@ -1,9 +1,9 @@
 """The primitive types of a protocol, as data for both decoders.
 
-Theory. Nearly all that protocols write is either of a fixed width, or a length and that many bytes. A Fixed has a
-constant width; a Sized has a Length in front; a Varint and a Rest end where they say themselves and where what is
-around them ends; a Scanned is all else. Which of them a type's name means, in a flexible or a nullable field, is a
-protocol's Dialect: its only part in the engine.
+Theory. Nearly all values on the wire have a fixed width, or a length and that many bytes. A Fixed has a constant
+width; a Sized has a Length in front; a Varint ends by its own bits, and a Rest ends with its container; a Scanned is
+everything else. A protocol's Dialect maps type names to these, for flexible and nullable fields too. It is the
+protocol's only part in the engine.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """A bytes field that holds a structure: its encoding, and its content.
 
 Theory. Protocols put messages into the bytes fields of others: a transaction into a proposal, a marker into a payload.
-Both readings are wanted, the bytes and their content, so the value is an Embedded. Where the content holds a secret the
-bytes hold it too, and are one themselves.
+Callers want both the bytes and their content, so the value is an Embedded. If the content holds a secret, the bytes
+hold it too and are a secret themselves.
 
-Theory. A message may be larger than what anybody wants to hold of it. Its reader then makes values of the first items
-of a list, passes over the others and counts them. Such a list looks like a shorter one; who must tell the truth about
-it asks length_of().
+Theory. A message may be too large for memory. Its reader then makes values of the first items of a list, and skips and
+counts the others. Such a list looks like a shorter one; length_of() returns its true length.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The values decoder: a plan written out as Python source, and compiled.
 
-Theory. Walking the steps of a plan for every message costs a branch for each step; written out, a message costs what
-its values cost. Neighbours of fixed width become one struct.unpack_from, together with the length or the count that
-follows them; an array of integers and what stands behind it are one call too, by a format made for its count; an
-array of structs of fixed width is one iter_unpack.
+Theory. To walk the steps of a plan for every message costs a branch for each step; the emitted source costs only the
+values. Neighbours of fixed width become one struct.unpack_from, together with the length or the count that follows
+them. An array of integers and the fields behind it are one call too, by a format made for its count. An array of
+structs of fixed width is one iter_unpack.
 
 The emitted function reads `d` from offset `p` and returns the values and the offset behind them, for example
 
@@ -14,10 +14,10 @@ The emitted function reads `d` from offset `p` and returns the values and the of
         else: raise Unfit
         return {"errorCode": v1, "host": v4}, p
 
-It does not look whether a slice ran over the end: `p` only grows, so whatever is read next fails, and the caller
-compares the last `p` with the end. On bytes that do not fit it fails in one of FAILURES, at any place and without a
-reason: the field decoder then reads them again and says what is wrong. No count makes it loop or allocate before it is
-held against what is left.
+It does not check whether a slice ran over the end: `p` only grows, so the next read fails, and the caller compares the
+last `p` with the end. On bytes that do not fit, it fails with one of FAILURES, at any place and without a reason; the
+field decoder then reads them again and reports the problem. Counts are compared with the remaining bytes before the
+function loops or allocates.
 """
 
 from __future__ import annotations

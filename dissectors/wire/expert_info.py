@@ -1,9 +1,9 @@
 """Declared expert info: problems of one message, present or coming, as rows of a table.
 
 Theory. Expert info is a condition on decoded values (wire.condition) and a sentence with places in it (wire.summary),
-so it is the same for one message and for symbolic values (dissectors.symbolic), which stand for many. A sentence that
-says nothing is no finding. What takes more than a sentence is a function over plain values: each message that its
-condition holds of is decoded by itself.
+so it gives the same result for one message and for symbolic values (dissectors.symbolic), which stand for many. A
+silent sentence is no finding. Longer texts come from a function over plain values, and each message that meets its
+condition is decoded by itself.
 """
 
 from __future__ import annotations

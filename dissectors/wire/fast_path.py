@@ -1,12 +1,12 @@
 """The interface of a protocol's fast path: headers as columns, and the rules of its Conversation as data.
 
-Theory. Most conversations do one thing: a request waits, an answer takes the request that has waited longest in its
-queue. What differs is what makes a queue, and what an answer takes over from its request. So a fast path reads headers
-and says this little, and analyzer.messages.pairing pairs for all protocols. Whatever else a conversation does, the fast
-path leaves to it: a connection with a row that is `stepped` goes through the Conversation message by message.
+Theory. Most conversations do one thing: a request waits, and an answer takes the request that has waited longest in its
+queue. Protocols differ in the key of a queue, and in the data that an answer takes from its request. So a fast path
+reads headers and declares only these, and analyzer.messages.pairing pairs for all protocols. Everything else stays
+with the Conversation: a connection with a row that is `stepped` goes through it message by message.
 
-Only modules named fast_path import NumPy in this package, and only the analyzer loads them; the reference
-implementation is the dissector's header() and its Conversation, and tests hold the two equal.
+Only modules named fast_path import NumPy in this package, and only the analyzer loads them. The reference
+implementation is the dissector's header() and its Conversation; tests compare the two.
 """
 
 from __future__ import annotations

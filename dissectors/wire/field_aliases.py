@@ -1,9 +1,9 @@
 """FieldAliases and aliases from a table: common questions about messages, with the fields that answer them.
 
-Theory. A protocol that uses few names for the same things needs no more than these names: a row's `fields` are ends of
-paths (`path`, `stat.version`), looked for among the members of each operation. `paths` are whole ones by operation, for
-what no layout has (JSON). A row with a `key` is one of the list's own columns. `kind` and `nothing` are as of a
-FieldAlias.
+Theory. A protocol that has few names for the same things only lists these names. A row's `fields` are ends of paths
+(`path`, `stat.version`), which are searched among the members of each operation. Its `paths` are whole paths by
+operation, for messages without a layout (JSON). A row with a `key` is one of the list's own columns. `kind` and
+`nothing` are those of a FieldAlias.
 """
 
 from __future__ import annotations

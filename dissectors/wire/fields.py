@@ -1,8 +1,8 @@
 """The field decoder: the steps of a plan, walked with a cursor that keeps where every value lies.
 
-Theory. It is the reference implementation of what emit.py writes out, made from the same plan: slower, since it asks at
-every step what that step is, but it can stop anywhere and tell where and why. So the fast decoder never explains
-itself: what it cannot read is read again here. tests/dissectors/wire hold the two equal.
+Theory. This is the reference implementation of emit.py, made from the same plan. It is slower, because it examines
+every step, but it can stop anywhere and report the place and the reason. So the fast decoder needs no error messages:
+bytes that it cannot read are read again here. tests/dissectors/wire compares the two.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Long lists of small alike things, as record batches have them.
 
-Theory. Making a dict for each of them, and asking for each of its values how it is written as JSON, costs more than
-reading them did. So they come in two forms that say of themselves that their rows are alike. FlatRows is the list that
-it looks like. A Table keeps the bytes, and where in them everything lies, a column at a time; whoever looks at a row
-gets the same dict as from a list, and a writer that knows columns never makes one.
+Theory. To make a dict of each item and to format each of its values as JSON would cost more than reading them. So the
+items come in two forms with rows of the same keys. FlatRows is an ordinary list. A Table keeps the bytes and the places
+of all values, as columns. Its rows are the same dicts, made on demand; a writer that handles columns makes none.
 """
 
 from __future__ import annotations

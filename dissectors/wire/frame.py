@@ -1,8 +1,8 @@
 """A frame that a protocol reads by hand, with sizes of four bytes: its values are plain, or symbolic in frame_template.
 
-Theory. What stands where is a protocol's function over a Frame, so that it is written once: it decides by comparisons,
-and leaves the values to the frame. Whatever the function holds against the bytes it also declares, since a frame with
-symbolic values stands for many.
+Theory. One function of a protocol reads a Frame, so the layout is described once. The function compares values, and the
+frame reads them. The function also declares whatever it compares with the bytes, since a frame with symbolic values
+stands for many.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Symbolic values (dissectors.symbolic) of frames that a protocol reads by hand (wire.frame).
 
-Theory. These may differ: texts behind their sizes, numbers in digits, JSON, and a rest whose size is what a first
-number says less what a second one does. A rest may hold a value that all of its bytes make, because it is compressed or
-a list of messages; that one is each message's own.
+Theory. These parts may differ between frames: texts behind their sizes, decimal numbers, JSON, and a rest whose size is
+the difference of two numbers. A rest may hold a value that depends on all of its bytes, because it is compressed or a
+list of messages; such a value belongs to one message only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Hides the bytes of a message that may hold a secret and cannot be read to its end.
 
-Theory. In a message that fits its layout each secret is known by its field. Where the bytes break, a secret may stand
-anywhere: in what could not be read, and, since a wrong length shifts all that follows, in fields of other names. So of
-a delicate message that breaks, or goes on behind its end, the body is one secret. One that was only cut short is right
-up to the cut: there what was not read is hidden, and nothing else.
+Theory. In a message that fits its layout, each secret is known by its field. In damaged bytes a secret may be anywhere:
+in the unread part, or in other fields, because a wrong length shifts everything behind it. So if a sensitive message is
+damaged or has leftover bytes, its whole body is one secret. A message that was only cut short is correct up to the cut,
+so only the unread part is hidden.
 """
 
 from __future__ import annotations

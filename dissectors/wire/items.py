@@ -1,6 +1,6 @@
 """Items with their whole size in front, up to the end of their container: to values, and to nodes.
 
-Theory. The next item begins where the size of the one before says, so what breaks in one stays in it.
+Theory. The size of an item tells where the next one begins, so damage in an item does not affect the others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recognises bytes that are strict JSON, nested no deeper than json_text.py reads.
 
-Theory. json_text.py takes much more than JSON. Where bytes may be anything, what it is to read is asked of the standard
-library's parser first, and how deep it nests of its brackets alone: nodes would cost a thousand times as much.
+Theory. json_text.py accepts much more than JSON. Bytes of unknown origin are therefore parsed by the standard library
+first, and their depth is counted by brackets, because nodes would cost a thousand times as much.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """JSON with symbolic values: the third reader of its bytes, beside the standard library's parser and json_text.py.
 
-Theory. Punctuation, names, what is true, false or null, and numbers that are no plain integers must be the same;
-texts and integers may differ, and take more or less room (dissectors.symbolic_text). A text with escapes is several
-runs between them. What json_text.py takes and JSON does not, names that stand twice, and what nests deep make a message
-stand for itself.
+Theory. Punctuation, names, true, false, null and numbers other than plain integers must be equal in all messages. Texts
+and integers may differ in value and length (dissectors.symbolic_text). A text with escapes consists of several runs.
+Messages that only json_text.py accepts, that repeat a name or that nest deeply match no template.
 """
 
 from __future__ import annotations

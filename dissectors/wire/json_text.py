@@ -1,9 +1,9 @@
 """JSON to nodes, token by token, as leniently as fastjson writes and reads it.
 
-Theory. In fastjson's dialect, which is RocketMQ's, keys may be bare words, numbers, even whole objects, texts may stand
-in single quotes and have escapes that no standard knows. A key that is no text is what stands on the wire. In the tree
-a leaf is a token up to the next one: a member begins with its key, and takes the comma behind its value. What strict
-JSON says it says here, too, so a protocol that knows only that asks a strict parser before it comes here.
+Theory. In the dialect of fastjson, which RocketMQ uses, keys may be bare words, numbers, even whole objects, and texts
+may have single quotes and non-standard escapes. A key that is not a text keeps its form on the wire. In the tree, a
+leaf extends to the next token: a member begins with its key and includes the comma behind its value. Strict JSON gives
+the same values as a strict parser, so a protocol that only knows strict JSON validates first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The fields of layouts as members of a catalog: schemas in all their versions, messages of Protocol Buffers.
 
-Theory. What may be asked is made of what decodes, so that no list of names can go stale. Members are made when somebody
-looks inside, for a protocol has thousands and a path names a few. Where a message holds one of its own kind, the
-catalog stops with `open`: it is finite, bytes need not be.
+Theory. The names of fields come from the layouts that decode them, so they are always current. Members are made on
+demand, because a protocol has thousands and a path names a few. Where a message contains one of its own kind, the
+catalog stops with `open`: it is finite, and the bytes need not be.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A whole message, to a tree or to values: a length prefix, the protocol's content, and leftovers.
 
-Theory. There are two ways to read a message. The annotated way goes node by node, stops where the bytes break and
-says why; `framed` does what is the same for all protocols about it. Values can always be folded out of such a tree
-(`folded`), and for many protocols that is enough. Where layouts are schemas, a plan's emitted decoder is ten times
-faster (`values_by`); it gives up on anything out of the ordinary, and then the message is read again the annotated
-way. So what broken bytes still tell, and why they are broken, has one source.
+Theory. There are two ways to read a message. The annotated way reads node by node, stops where the bytes break and
+reports the reason; `framed` does the part that all protocols share. Values can always be folded from such a tree
+(`folded`), which is fast enough for many protocols. For layouts that are schemas, a plan's emitted decoder is ten times
+faster (`values_by`). It gives up on anything unusual, and the message is then read again the annotated way. So there is
+one source for the values of damaged messages and for the description of the damage.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """NaN and the infinities, which JSON has no number for.
 
-Theory. JSON writers turn them into null without a word. A float subclass makes them ask, and costs nothing for the
-floats that are numbers; so decoders give what is not finite as NonFinite.
+Theory. JSON writers silently turn these floats into null. A subclass of float makes them call a hook, at no cost for
+other floats. So decoders return floats that are not finite as NonFinite.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A value taken apart: parts with places, each of which is a secret or not.
 
-Theory. Some fields hold a text or bytes with a form of their own: a SASL token, a line of configuration. What reads one
-gives parts that tile it; a tree shows them as nodes below that of the value, values as what these
-fold to.
+Theory. Some fields hold a text or bytes with a format of their own: a SASL token, a line of configuration. A reader of
+such a field returns parts that tile it. A tree shows them as nodes below the field's node, and the field's value is
+folded from them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A dialect for protocols whose tables say at each field how it is written, and have no wire types of their own.
 
 Types: int8 to int64, uint8 to uint64 (big-endian), bool, uvarint; string and bytes with the type of their length behind
-a colon (`string:uint16`, `bytes:uvarint`); text and rest, which are all that is left of a part or message, as UTF-8 and
-as bytes. An array has a count of four bytes unless its row says `"count": "end"`.
+a colon (`string:uint16`, `bytes:uvarint`); text and rest, which take everything left of a part or message, as UTF-8 and
+as bytes. An array has a count of four bytes unless its row has `"count": "end"`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A schema in one version: a short tuple of steps that both decoders follow.
 
-Theory. Whatever depends on the version is decided here, once: which fields are there, which primitive writes them,
-what may be null, what is tagged. What remains is a straight line, so the decoders never ask for a version.
+Theory. Everything that depends on the version is decided here, once: the fields, their primitives, nullable and tagged
+ones. The result is a straight line of steps, so decoders never test a version.
 """
 
 from __future__ import annotations

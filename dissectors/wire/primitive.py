@@ -1,7 +1,7 @@
 """Numbers on the wire: values of a fixed width, and lengths.
 
-A Fixed is a code of the struct module, so that neighbours fuse into one Struct. What is made of numbers and bytes is in
-dissectors.wire.dialect.
+A Fixed is a code of the struct module, so neighbours merge into one Struct. dissectors.wire.dialect builds values of
+numbers and bytes.
 """
 
 from __future__ import annotations

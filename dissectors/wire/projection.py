@@ -1,12 +1,12 @@
 """Reading only some fields of a message: up to the last one that is wanted, keeping nothing else.
 
-Theory. A plan's emitted decoder can leave out what nobody wants (emit.projection); here it also stops behind the last
-step that has something wanted, for what comes then changes nothing that was read before. So a body may break behind it,
-or be cut there, and its first fields are what values() folds out of the tree. Whatever breaks before it is left to
-values(): a pick gives all or nothing.
+Theory. A plan's emitted decoder can leave out unwanted fields (emit.projection). Here it also stops behind the last
+step that has a wanted one, because later bytes do not change earlier values. So a body may be damaged or cut behind
+that step, and its first fields are equal to those that values() folds from the tree. If the body breaks before it,
+values() reads it: a projection gives all or nothing.
 
-A tree is bounded, so of a huge message that does not fit its layout values() shows less than is in it. A pick does not
-count, so it leaves to values() what is long enough to get there, and what may be when it is decompressed.
+A tree is bounded, so values() shows only part of a huge message that does not fit its layout. A projection does not
+count nodes, so it leaves messages to values() that may reach the bound, as they are or decompressed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Protocol Buffers: messages as tables.
 
 Theory (protobuf.dev, "Encoding"). A message is a run of fields in any order. Each begins with a varint, its tag: the
-field's number and, in the lowest three bits, how long its value is (the wire type). What a value means says only the
-table, so a row becomes an action, kept under the tag that announces it, and decoding is one lookup a field. A repeated
-number may come as many fields or packed into one; both are read, whatever the proto prefers. What is absent stays
-absent: defaults are the reader's business.
+field's number and, in the lowest three bits, the wire type, which tells the length of the value. Only the table tells
+the meaning of a value. So a row of it becomes an action under its tag, and decoding is one lookup for each field. A
+repeated number may come as many fields or packed into one; both are read. Absent fields stay absent; the reader applies
+defaults.
 
 protobuf_values.py decodes bytes to plain values, protobuf_fields.py to nodes with their places.
 """

@@ -1,8 +1,8 @@
 """Protocol Buffers without a table: fields by number, as far as the wire format alone tells them.
 
-Theory. A field says how long its value is, not what it means, so a reading must be sure of itself: fields to the last
-byte, of numbers that somebody may have chosen, in ascending order as all serializers write them. Bytes that are no text
-and are again such fields are taken for a message.
+Theory. A field tells the length of its value but not its meaning, so the reader is strict: it accepts fields to the
+last byte, with plausible numbers in ascending order, as all serializers write them. Bytes that are not text and consist
+of such fields are read as a message.
 """
 
 from __future__ import annotations

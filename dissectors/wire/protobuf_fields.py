@@ -1,9 +1,9 @@
 """Protocol Buffers to nodes with places and errors; protobuf_values.py is faster.
 
-Theory. A leaf spans tag, length and value. A message is a struct whose own tag and length are leaves in it. A repeated
-field may be interrupted by others, so each unbroken run of it is an array, and the runs count on; packed values stand
-in such a run without tags of their own. Where the bytes break everything behind them is lost, for tags are found only
-one after the other; a field that is required and missing harms nothing but itself.
+Theory. A leaf spans tag, length and value. A message is a struct whose own tag and length are leaves in it. Other
+fields may interrupt a repeated field, so each unbroken run of it is an array, and the index continues from run to run;
+packed values are in such a run without tags of their own. Damage loses everything behind it, because tags are found
+only one after the other. A missing required field affects nothing else.
 """
 
 from __future__ import annotations

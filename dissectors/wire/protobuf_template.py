@@ -1,9 +1,8 @@
 """Protocol Buffers with symbolic values: a reader beside protobuf_values.py and protobuf_fields.py.
 
-Theory. All messages must have the same fields in the same order; numbers, texts and bytes may differ, and take
-more or less room; only the size of something is written in as many bytes. What a table makes of a number must be the
-same for all: enums and truth values must be the same, a number must fit its type. Secrets, and text that is not
-plain, make a message stand for itself.
+Theory. All messages must have the same fields in the same order. Numbers, texts and bytes may differ in value and
+length, but a size must have the same number of bytes. Labels of numbers must be equal: enums and booleans must have the
+same value, and a number must fit its type. Messages with secrets or with text that is not plain match no template.
 """
 
 from __future__ import annotations

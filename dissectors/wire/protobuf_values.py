@@ -1,9 +1,9 @@
 """Protocol Buffers to plain values: the fast path beside protobuf_fields.py.
 
-Theory. A field that no row knows, or that comes in another wire type than its row's, keeps its number and bytes. Of a
-field that may come once the last one counts. On what is out of the ordinary (a required field missing, text that is not
-UTF-8, bytes that end too early) one of emit.FAILURES is raised, at any place and without a reason: that decoder tells
-it.
+Theory. A field that no row describes, or whose wire type differs from its row's, keeps its number and bytes. If a
+singular field comes several times, the last one counts. Anything unusual (a missing required field, text that is not
+UTF-8, bytes that end too early) raises one of emit.FAILURES, at any place and without a reason; the field decoder then
+reports the reason.
 """
 
 from __future__ import annotations

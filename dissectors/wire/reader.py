@@ -1,8 +1,8 @@
 """The cursor of the field decoder: it makes nodes as it goes and knows where it is.
 
-Theory. Nodes go into the tree before their content is read, so whatever breaks, all that was read is already in its
-place. A DecodeError passes through everything up to the nearest guard(): that closes the nodes that stayed open, names
-what could not be read as one `undecoded` leaf, and adds the Finding. Nobody else catches it.
+Theory. A node is added to the tree before its content is read, so after damage everything that was read is in its
+place. A DecodeError passes up to the nearest guard(), which closes the open nodes, adds the unread bytes as one
+`undecoded` leaf, and adds the Finding. Nothing else catches it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The schema model: the fields of an operation and their versions. Data, made once from a protocol's tables.
 
-Theory. A version is a row, not a branch: every field carries the ranges in which it is there, nullable, tagged. Nothing
-here knows a byte; what a type looks like on the wire is the dialect's, and which fields one version has is plan.py's.
+Theory. A version is a row, not a branch: every field has the ranges of versions in which it exists, is nullable or is
+tagged. Nothing here knows bytes: the dialect knows how a type looks on the wire, and plan.py which fields a version
+has.
 """
 
 from __future__ import annotations

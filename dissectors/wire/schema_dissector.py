@@ -1,8 +1,8 @@
 """A protocol whose messages are schemas from their first byte to their last: all that follows from these alone.
 
-Theory. A schema tells how a message is decoded to values and to a tree, what its fields are called, and what a page
-about it says. So a protocol whose operations each have one schema writes its tables, its header and its pairing, and
-has the rest from here. What a table cannot say it overrides.
+Theory. A schema determines how a message is decoded to values and to a tree, the names of its fields, and its guide
+page. So a protocol with one schema for each operation writes its tables, its header and its pairing, and gets the rest
+from here. It overrides methods for anything that a table cannot express.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """A message of sections, each behind its own size, read as plain values or as symbolic ones (dissectors.symbolic).
 
-Theory. Some frames are Protocol Buffers messages behind sizes of four bytes, one after the other, a checksum of what
-follows it, and a rest that has no size of its own. What stands where is a protocol's function over one of the two
-readers here, so that it is written once: it decides by comparisons, and leaves the values to the reader. The rest may
-hold a value that all of its bytes make, because it is compressed or a batch; of symbolic values that one is each
-message's own.
+Theory. Some frames consist of Protocol Buffers messages behind sizes of four bytes, a checksum of the bytes behind it,
+and a rest without a size of its own. One function of the protocol describes the layout for both readers here: it
+compares values, and the reader reads them. The rest may hold a value that depends on all of its bytes, because it is
+compressed or a batch; if values are symbolic, such a value belongs to one message only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Python source that is written line by line and compiled. Nothing else in the project makes code of data.
 
-Theory. A SourceWriter numbers variables, keeps constants beside the text, and joins neighbours of fixed width into one
+Theory. A SourceWriter numbers variables, keeps constants beside the text, and merges neighbours of fixed width into one
 struct.unpack_from: they wait in `run` until flush() writes them.
 """
 

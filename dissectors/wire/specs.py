@@ -1,10 +1,9 @@
 """Kinds of nodes that a tree needs beside plain fields, and the way from a tree back to plain values.
 
-Theory. A tree shows every byte, so it has nodes that carry the layout and no value of their own: counts, presence
-marks, tag numbers. They are of the class Layout; what is around the values is Wrapping. What remains folds into
-exactly what the values decoder gives, which makes the two decoders comparable, and lets a message that broke half-way
-still give the values read so far. Classes without a field of their own inherit all that makes a dataclass: to have it
-made again would only cost a start.
+Theory. A tree shows every byte, so it has nodes that carry the layout and no value: counts, presence marks, tag
+numbers. They are of the class Layout; nodes around the values are Wrapping. The rest folds into exactly the result of
+the values decoder, which makes the two decoders comparable, and gives the values that were read from a damaged message.
+Classes without a field of their own inherit the dataclass methods, because making them again would slow down the start.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
 """Summary templates: a message's summary line as a text with places for its fields.
 
-Theory. A line for people is made of few things: a word beside a field, a list of topics with a phrase for each of its
-partitions, an error by name. So each operation's line is a row of a table, and what is here turns a phrase into a
-function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so few phrases need
-conditions; what stands in parentheses may be silent by itself. Of phrases with `|` between them the first that says
-something counts. A backslash makes a parenthesis a character. Fields may be missing, in a body that breaks, and may be
-symbolic (dissectors.symbolic), so that every comparison is recorded: a phrase compares as little as it can.
+Theory. A summary line consists of few things: a word beside a field, a list of topics with a phrase for each of its
+partitions, an error by name. So each operation's line is a row of a table, and this module turns a phrase into a
+function, once. A place without a value (null, an empty text, -1) silences the phrase around it, so few phrases need
+conditions; a part in parentheses may be silent alone. Between phrases with `|`, the first one that is not silent
+counts. A backslash escapes a parenthesis. Fields may be missing, in a damaged body, and may be symbolic
+(dissectors.symbolic), so that every comparison is recorded: a phrase compares as little as it can.
 
-A place is a path, or several with `|` between them for the first that says something (the last may be a 'text'), and
-what is made of its value:
+A place is a path, or several with `|` between them for the first one with a value (the last may be a 'text'), and a
+format:
 
     {name}        a number or a text       {name=}          the same, also -1 and an empty text
     {size+}       a number above 0         {size+0}         a number from 0 on
     {epoch-}      a number and no text     {code!}          the name of an error; nothing for 0
-    {type~enum}   the label of an enum     {items#noun}     how many there are: 3 nouns (amounts.count_text)
+    {type~enum}   the label of an enum     {items#noun}     a count of items: 3 nouns (amounts.count_text)
     {flag?yes/no} one of two words         {items: phrase}  the phrase for each of some; the rest is counted
-    {time%verb}   what a verb makes of it: ms, size, length, many NOUN, texts, or one of the protocol's own
+    {time%verb}   the result of a verb: ms, size, length, many NOUN, texts, or one of the protocol's own
     {key: phrase} of a struct: about its fields; {key%name} is the same with a phrase that has a name
     {?x > 0: phrase} the phrase where a condition holds (wire.condition)
 

@@ -1,8 +1,9 @@
 """The third reader of a plan: one message to symbolic values (dissectors.symbolic), for all that are similar.
 
-Theory. It takes the same steps as emit.py and fields.py. Counts, tags and presence must be the same; an integer,
-a text, bytes become symbolic, and a size that encloses others an extent. What it does not know how to leave open it
-gives as it is, or it gives up: the message then stands for itself, and is decoded by the other two.
+Theory. This decoder takes the same steps as emit.py and fields.py. Counts, tags and presence must be equal in all
+messages; an integer, a text and bytes become symbolic, and a size that encloses others becomes an extent. A value that
+cannot be symbolic is returned as it is. If that is impossible, the decoder gives up, and the other two decode the
+message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Variable-length integers: seven bits a byte, the lowest first, the top bit says that more follows.
 
 Facts. As in Kafka's ByteUtils, an int32 takes at most five bytes and an int64 at most ten, and bits beyond the width
-fall off. Signed ones are zig-zag: 0, -1, 1, -2 are written as 0, 1, 2, 3.
+are dropped. Signed integers are zig-zag: 0, -1, 1, -2 are written as 0, 1, 2, 3.
 """
 
 from __future__ import annotations

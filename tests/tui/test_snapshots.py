@@ -24,6 +24,7 @@ from tui.inputs import CaptureState
 from tui.screens import page, status_bars
 from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
+from tui.screens.folding import FoldingPage
 from tui.screens.views_page import ViewsPage
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -62,6 +63,8 @@ async def worked(found: Drive) -> None:
         await found.until(lambda: screen.page.count > 1)
     if isinstance(screen, ViewsPage):
         await found.until(lambda: screen.maker.is_whole)
+    if isinstance(screen, FoldingPage):
+        await found.until(lambda: screen.pane.contents is not None)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
@@ -93,6 +96,8 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "statistics": (keys("s"), keys("escape")),
     "latency": (keys("s", "tab"), keys("escape")),
     "rate": (keys("s", "3"), keys("escape")),
+    "reports": (keys("H"), keys("escape")),
+    "report": (keys("H", "3"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),

@@ -58,7 +58,7 @@ class View(Protocol):
     """Lines for one aspect of the capture.
 
     sorts: whether columns can sort it. foldable: keys of lines that can be unfolded; opened: those that are unfolded at
-    first. zooms: the number of zoom steps.
+    first. zooms: the number of zoom steps. enter: what Enter does, for the footer.
     """
 
     name: str
@@ -66,6 +66,7 @@ class View(Protocol):
     foldable: Sequence[Hashable]
     opened: frozenset[Hashable]
     zooms: int
+    enter: str
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """Returns the titles above the lines."""
@@ -95,6 +96,7 @@ class TextView:
         self.foldable: Sequence[Hashable] = ()
         self.opened: frozenset[Hashable] = frozenset()
         self.zooms = 0
+        self.enter = "filter"
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """Returns no titles: a text has no columns."""

@@ -1,6 +1,6 @@
 """SASL tokens (RFC 4422) of the mechanisms that several protocols carry.
 
-Theory. A token as a whole is always a Secret. Of its parts only names, places and the mechanism's own marks are shown:
-nonces, proofs, tickets and whatever is not known are not. Each reader gives a Token, or None for bytes in another form;
-it never raises. How an exchange names its mechanism, and which mechanisms there are, is the protocol's.
+Theory. A whole token is always a Secret. Only names, places and the mechanism's own marks are shown of its parts;
+nonces, proofs, tickets and unknown parts are hidden. Each reader returns a Token, or None for bytes of another format,
+and never raises. The protocol knows how an exchange names its mechanism, and which mechanisms exist.
 """

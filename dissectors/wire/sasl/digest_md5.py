@@ -1,9 +1,9 @@
 """DIGEST-MD5 (RFC 2831): a challenge, a response and the server's proof, each a list of names and values.
 
-An attribute is a name, `=` and a word or a text in quotes, in which a backslash takes the next byte as it is; commas
-stand between them, spaces anywhere around (section 7.1). The password is nowhere, but whoever has the nonces and a
-response can try passwords against them. So these, the proofs, and all that no specification names are secret; who asks,
-for which realm and which service, and how it is to be protected, are not.
+An attribute is a name, `=` and a word or a quoted text, in which a backslash escapes the next byte. Commas separate
+attributes, and spaces may be anywhere around them (section 7.1). The password is not transmitted, but anyone with the
+nonces and a response can try passwords against them. So these, the proofs, and all attributes outside the specification
+are secret. The user, realm, service and quality of protection are not.
 """
 
 from __future__ import annotations

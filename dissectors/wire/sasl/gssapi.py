@@ -1,11 +1,11 @@
 """GSSAPI (RFC 4752): Kerberos tokens in a row, then two wrapped words about a security layer.
 
-A first token is framed (RFC 2743, section 3.1): the tag 0x60, a DER length, the mechanism's object identifier. Kerberos
-(RFC 4121) goes on with two bytes that say which token it is, and frames its context tokens so, but not those of its
-later form, which begin with their two bytes: a wrapped message has flags, lengths and a sequence number behind them.
-What is wrapped without encryption can be read: a bit mask of security layers, the largest message, and behind a
-client's choice who it acts for. Tickets, authenticators and checksums stay secret; kerberos.py has what they say in the
-clear.
+A first token is framed (RFC 2743, section 3.1): the tag 0x60, a DER length, the mechanism's object identifier. In
+Kerberos (RFC 4121) two bytes with the token's type follow. Context tokens of the older form are framed in the same way;
+those of the newer form begin with their two bytes, and a wrapped message has flags, lengths and a sequence number
+behind them. Content that is wrapped without encryption can be read: a bit mask of security layers, the largest message
+size, and, behind a client's choice, the authorization identity. Tickets, authenticators and checksums stay secret;
+kerberos.py reads their clear parts.
 """
 
 from __future__ import annotations

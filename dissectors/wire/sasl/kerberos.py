@@ -1,7 +1,8 @@
 """The clear parts of Kerberos 5 tokens (RFC 4120): the service of a ticket, and error codes.
 
-An AP-REQ, AP-REP or KRB-ERROR is DER: a sequence of members, each behind a tag of its number. What is `plain` here is
-shown; encrypted parts, which are all that matters for security, and members of other forms stay secret.
+An AP-REQ, AP-REP or KRB-ERROR is DER: a sequence of members, each behind a tag with its number. Members that are
+`plain` here are shown. Encrypted parts, which hold everything that matters for security, and members of other forms
+stay secret.
 """
 
 from __future__ import annotations

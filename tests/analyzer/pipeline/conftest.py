@@ -25,7 +25,9 @@ def spark() -> Iterator[SparkSession]:
         find_java()
     except UserError as error:
         pytest.skip(str(error))
-    with open_session("local[2]", {"spark.executorEnv.PYTHONWARNINGS": "ignore"}) as session:
+    # A query of a test has few rows: two hundred tasks for each exchange cost more than all else.
+    conf = {"spark.executorEnv.PYTHONWARNINGS": "ignore", "spark.sql.shuffle.partitions": "2"}
+    with open_session("local[2]", conf) as session:
         yield session
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import UTC, datetime
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,29 +18,28 @@ import pyarrow as pa
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In
 from pyspark.sql.types import StructType
 
+from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.pipeline.capture_rows import WHOLE, WHOLE_TABLES, Share, build_capture_rows
 from analyzer.pipeline.data_source import CaptureReader, CaptureSource
 from analyzer.pipeline.data_stream import CaptureStreamReader
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.origins import CountingOrigins
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import TABLES, build_schema
-from tests.analyzer.pipeline.house import GOLDEN, cut, frames_of, in_order, single, without_files
+from analyzer.session import Session
+from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of, in_order, single, without_files
+from tests.analyzer.pipeline.test_questions import blocks
 from tests.analyzer.pipeline.test_ring import build, moved
+from tests.analyzer.wire import CLIENT, Talk, frames, segments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture(scope="module")
-def source(spark: SparkSession) -> SparkSession:
-    from wireanalyze.spark import register
-
-    register(spark)
-    return spark
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
-    """Whatever shares the connections are divided into; see test_the_source for Spark."""
+    """Whatever shares the connections are divided into; see test_the_how_to for Spark."""
     found: dict[str, list[pa.RecordBatch]] = {table: [] for table in TABLES}
     for _, group in groupby(find_captures([str(captures)]).files, key=lambda file: file.capture_name):
         files = list(group)
@@ -65,21 +64,46 @@ def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
     assert any("js" in row["topics"] for row in rows["messages"])
 
 
-@pytest.mark.slow
-def test_the_source(source: SparkSession, captures: Path) -> None:
-    """What the query does not want is not made; the rest is as it is in a table, with the types of Spark."""
-    frame = source.read.format("wireanalyze").option("table", "exchanges").load(str(captures))
-    before = datetime(2026, 1, 1, tzinfo=UTC)
-    found = frame.where("operation = 'Metadata' AND protocol IN ('kafka', 'x')").where(frame.request_time > before)
-    rows = found.toArrow()
-    expected = [row for row in single(captures)["exchanges"] if row["operation"] == "Metadata"]
-    assert (
-        in_order("exchanges", rows.select(build_schema("exchanges").names).cast(build_schema("exchanges"))) == expected
-    )
-    assert expected
-    row = rows.to_pylist()[0]
-    assert row["latency"].total_seconds() * 10**6 == row["latency_ns"] // 1000
-    assert round(row["request_time"].timestamp() * 10**6) == row["request_time_ns"] // 1000
+def test_the_how_to(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query on Spark: what it does not want is not made; the rest is as in a table, with the types of Spark."""
+    monkeypatch.chdir(ROOT)
+    place: dict[str, Any] = {"spark": spark}
+    for text in blocks("docs/how-to/notebooks.md", "python"):
+        exec(text, place)  # it is ours
+    with Session(["captures/kafka.pcap"]).load() as session:
+        made = build_tables(session, CountingOrigins("c", ["f"]), Options(fields=False), named=["exchanges"])
+        rows = [row for _, batch in made for row in batch.to_pylist()]
+    slow = Counter(row["operation"] for row in rows if (row["latency_ns"] or 0) > 20e6)
+    assert slow
+    assert {row.operation: row["count"] for row in place["slow"].collect()} == slow
+    assert {row.name for row in place["errors"].collect()} == {
+        row["error"]["name"] for row in rows if row["operation"] == "Produce" and row["error"]
+    }
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_secrets(shown: bool) -> None:
+    files = find_captures([str(GOLDEN / "k24_sasl_v0.pcap.zst")]).files
+    rows = build_capture_rows(files, Options(limits=Limits(show_secrets=shown)), "messages")
+    masked = [text for batch in rows for text in batch.column("fields").to_pylist() if '"redacted":true' in text]
+    assert bool(masked) is not shown
+
+
+def test_decode_as(tmp_path: Path) -> None:
+    """A request that no version of Kafka knows, on a port that is nobody's."""
+    strange = Talk(((CLIENT, b"\0\0\0\x0c\x03\xe7\0\1\0\0\0\1\xff\xffme"),), (("10.0.0.1", 40_000), ("10.0.0.2", 5)))
+    cut(tmp_path / "in", frames(segments(strange), strange), ["1.pcap"])
+    files = find_captures([str(tmp_path)]).files
+    rules: tuple[DecodeAsRules, ...] = ((), ((5, "kafka"),))
+    found = [
+        [
+            name
+            for batch in build_capture_rows(files, Options(each), "messages")
+            for name in batch["protocol"].to_pylist()
+        ]
+        for each in rules
+    ]
+    assert found == [["unknown"], ["kafka"]]
 
 
 def columns(table: str) -> StructType:

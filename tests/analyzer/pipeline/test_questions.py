@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[parquet] is not installed")
 
+import wireanalyze.spark
+from analyzer.pipeline import job
 from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink
 from analyzer.pipeline.sources import find_captures
-from tests.analyzer.pipeline.house import ROOT
+from tests.analyzer.pipeline.house import GOLDEN, ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -103,3 +110,57 @@ def test_five_questions(engine: str, tables: Path, request: pytest.FixtureReques
     expected = ask_duckdb(tables, request)
     assert all(expected)
     assert ENGINES[engine](tables, request) == expected
+
+
+def blocks(document: str, kind: str) -> list[str]:
+    """The examples of a kind in a document."""
+    return re.findall(rf"^```{kind}\n(.*?)^```", (ROOT / document).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_questions_in_sql(spark: SparkSession) -> None:
+    wireanalyze.spark.register(spark)
+    for name in ("exchanges", "summaries"):
+        frame = spark.read.format("wireanalyze").option("table", name).load(str(GOLDEN / "k4_errors.pcap.zst"))
+        frame.cache().createOrReplaceTempView(name)
+    protocol, other = blocks("docs/reference/tables.md", "sql")[:3], blocks("docs/reference/tables.md", "sql")[3:]
+    slow, old, errors = (spark.sql(text).collect() for text in protocol)
+    rows = spark.table("exchanges").collect()
+    assert len(other) == 3
+
+    waited: dict[Any, list[int]] = defaultdict(list)
+    for row in rows:
+        if row.latency_ns is not None:
+            waited[row.request_time_ns // (60 * 10**9), row.operation].append(row.latency_ns)
+    answers = {(int(row.minute.timestamp()) // 60, row.operation): row for row in slow}
+    assert {key: row.answers for key, row in answers.items()} == {key: len(found) for key, found in waited.items()}
+    for key, row in answers.items():
+        found = sorted(waited[key])
+        assert row.least * 1e6 <= found[-(-len(found) * 99 // 100) - 1] <= row.most * 1e6, row
+
+    numbered = [row for row in rows if row.version is not None]
+    newest = {
+        row.operation: max(each.version for each in numbered if each.operation == row.operation) for row in numbered
+    }
+    behind = Counter(
+        (row.client, row.operation, row.version) for row in numbered if row.version < newest[row.operation]
+    )
+    assert {(row.client, row.operation, row.version): row.requests for row in old} == behind
+    assert behind
+
+    failed = Counter((topic, row.operation, row.error.name) for row in rows if row.error for topic in row.topics)
+    assert {(row.topic, row.operation, row.error): row.answers for row in errors} == failed
+    assert failed
+
+
+@pytest.mark.slow
+def test_questions_of_the_how_to(spark: SparkSession, tmp_path: Path) -> None:
+    job.run(spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
+    protocol, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
+    assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == protocol
+    slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in protocol)
+    assert slow[0].ms == max(row.ms for row in slow if row.ms is not None) > 0
+    assert {row.operation for row in slow} >= {"Fetch", "Produce", "Metadata"}
+    assert all(row.oldest <= row.newest for row in versions if row.oldest is not None)
+    assert topics
+    assert all(row.topic and row.requests >= row.errors for row in topics)

@@ -1,4 +1,4 @@
-"""The same on Spark: DataFrames for notebooks, and Parquet files. All of it in one session."""
+"""The same on Spark, in Parquet files. All of it in one session."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow.parquet as pq
 
-from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.pipeline import Options, commit, finish, job, read
+from analyzer.pipeline import commit, finish, job
+from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.spark_errors import translate_spark_errors
 from analyzer.pipeline.table_schemas import ALL_TABLES, VERSION, VERSION_KEY, build_schema
-from tests.analyzer.pipeline.house import GOLDEN, ROOT, Rows, cut, in_order
+from tests.analyzer.pipeline.house import ROOT, Rows
 from tests.analyzer.pipeline.written import written
-from tests.analyzer.wire import CLIENT, Talk, frames, segments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,17 +71,6 @@ def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
     assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
 
 
-@pytest.mark.slow
-def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) -> None:
-    sources = [str(house / "cut"), str(house / "compressed"), str(house / "damaged")]
-    tables = read(spark, [*reversed(sources), str(house / "v6" / ".." / "aga*")], partitions=3)
-    chosen = {os.path.basename(source) for source in (*sources, "again")}
-    for name, frame in (("messages", tables.messages), ("exchanges", tables.exchanges)):
-        rows = [row for row in expected[name] if os.path.basename(row["capture"]) in chosen]
-        assert in_order(name, frame.toArrow()) == rows
-    assert [row.file for row in tables.notes.collect()] == [str(house / "damaged" / "1.pcap")]
-
-
 def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
     files = find_captures([str(ROOT / "captures" / "kafka.pcap")])
     job.run(spark, files, str(tmp_path), Options(fields=False))
@@ -93,25 +81,6 @@ def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> No
     for path in tmp_path.rglob("*.parquet"):
         assert pq.read_metadata(path).row_group(0).column(0).compression == "ZSTD"
         assert pq.read_schema(path).metadata[VERSION_KEY] == str(VERSION).encode()
-
-
-@pytest.mark.parametrize("shown", [False, True])
-def test_secrets(spark: SparkSession, shown: bool) -> None:
-    chosen = Options(limits=Limits(show_secrets=shown))
-    frame = read(spark, [str(GOLDEN / "k24_sasl_v0.pcap.zst")], chosen).messages
-    masked = [row.fields for row in frame.select("fields").collect() if '"redacted":true' in row.fields]
-    assert bool(masked) is not shown
-
-
-def test_decode_as(spark: SparkSession, tmp_path: Path) -> None:
-    """A request that no version of Kafka knows, on a port that is nobody's."""
-    strange = Talk(((CLIENT, b"\0\0\0\x0c\x03\xe7\0\1\0\0\0\1\xff\xffme"),), (("10.0.0.1", 40_000), ("10.0.0.2", 5)))
-    cut(tmp_path / "in", frames(segments(strange), strange), ["1.pcap"])
-    found = [
-        [row.protocol for row in read(spark, [str(tmp_path)], Options(reported)).messages.select("protocol").collect()]
-        for reported in ((), ((5, "kafka"),))
-    ]
-    assert found == [["unknown"], ["kafka"]]
 
 
 def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:
