@@ -94,6 +94,7 @@ CODES: dict[str, str] = {
         "a client sent no heartbeat for so long that it is dropped from its groups (only doctor reports it)"
     ),
     "leader-changed": "partitions have another leader than before (only doctor reports it)",
+    "broker-stopped": "a broker stopped in good order, or wants to and cannot (only doctor reports it)",
     "controller-changed": "the cluster has another controller than before (only doctor reports it)",
     "member-expelled": "a coordinator removed a member from its group (only doctor reports it)",
     "slow-rebalance": "a group stood still for long while it rebalanced (only doctor reports it)",
@@ -174,6 +175,7 @@ ADVICE: dict[str, str] = {
     "subscription-conflict": "Give all members of the group the same subscription.",
     "late-heartbeat": "Look for pauses of the client.",
     "leader-changed": "Look in the log of the broker that led before: it stopped, or lost its connection.",
+    "broker-stopped": "Do nothing if somebody stopped it on purpose. Otherwise look in its log at this time.",
     "controller-changed": "Look in the log of the controller that led before: it stopped, or lost its connection.",
     "member-expelled": "Look at its heartbeats and polls, which session.timeout.ms and max.poll.interval.ms limit.",
     "slow-rebalance": "Find out which member joined late. All members wait for it, at most for max.poll.interval.ms.",

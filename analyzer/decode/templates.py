@@ -319,6 +319,16 @@ class TemplateMatch:
                 ]
                 yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
 
+    def list_nested_values(self) -> Iterator[tuple[NestedValue, Values]]:
+        """Yields each nested value, and what it is in each message."""
+        for nested in self.template.builder.stretches:
+            if type(nested) is NestedValue:
+                yield nested, self._list_values(nested)
+
+    def read_messages(self) -> list[bytes]:
+        """Returns the bytes of each message, with those of the request that it is read with."""
+        return self._store.read_many(self.at, self._length)
+
     def set_nested_values(self, values: Mapping[int, Values]) -> None:
         """Takes what was asked, by the id of each Nested; messages without a value fall out."""
         self._nested = dict(values)
@@ -428,6 +438,14 @@ class TemplateMatch:
             for index, (mark_id, _) in enumerate(same):
                 self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
 
+    def list_made_texts(self, mark: MadeText) -> list[str]:
+        """Returns each text once that is made of a number in these messages."""
+        return [mark.function(number) for number in np.unique(self._compute_number(mark)).tolist()]
+
+    def _compute_number(self, mark: MadeText) -> Ints:
+        numbers: Ints = self._add_terms(mark.number.terms) + mark.number.constant
+        return numbers
+
     def _make_cells(self, mark: bytes | Marked) -> Cells:
         if type(mark) is Integer:
             return self._written[id(mark)]
@@ -437,7 +455,7 @@ class TemplateMatch:
             self.splices.append((mark, self._list_values(mark.nested)))
             return np.full((len(self.rows), 1), SPLICE, np.uint8)
         if type(mark) is MadeText:
-            made = self._add_terms(mark.number.terms) + mark.number.constant
+            made = self._compute_number(mark)
             if (made == made[0]).all():  # as limits and timeouts mostly are
                 text = cells.make_cells([mark.function(int(made[0])).encode()])
                 return np.broadcast_to(text, (len(made), text.shape[1]))

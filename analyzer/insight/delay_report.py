@@ -54,6 +54,7 @@ class DelayReport(Report[DelayRow]):
     about = "each operation of a connection: whether its slowest exchange waited for the network or for the server"
     needs = ""
     row = DelayRow
+    selects = (("operation", "operation"), ("asker", "address"), ("answerer", "address"))
     on: ClassVar[Subscriptions] = {}
 
     @classmethod

@@ -20,6 +20,7 @@ from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
+from analyzer.decode.tls_facts import read_facts
 from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
@@ -158,6 +159,8 @@ def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], 
     severity = None if meaning is None else meaning.error_class.severity
     is_reported = severity is None
     for each in (*(each for each in about.findings if each.code not in checked), *shown):
+        if each.code == "wrong-protocol" and _is_tls(session, about.row):
+            continue
         if each.code == "unanswered" and _is_pending(session, about.row, end):
             continue
         if each.code == "unfinished" and _is_cut_off(session, about.row):
@@ -195,6 +198,13 @@ def _is_pending(session: Analysis, row: int, end: int) -> bool:
         return is_long_poll and by_sender
     left = end - int(rows.cell("time", row))
     return left <= (LONG_POLL_GRACE if is_long_poll else GRACE)
+
+
+def _is_tls(session: Analysis, row: int) -> bool:
+    """Whether a message without a protocol is one of a connection in which both sides speak TLS."""
+    stream = session.rows.cell("stream", row)
+    facts = session.engine.tls.find(stream) or read_facts(session, stream)
+    return facts is not None and bool(facts.version_name)
 
 
 def _is_cut_off(session: Analysis, row: int) -> bool:

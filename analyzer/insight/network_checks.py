@@ -95,7 +95,7 @@ def _was_time(session: Analysis) -> Bools:
 
 
 def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
-    """One finding for each attempt, the same for all at a server: a note if it only had not begun to listen."""
+    """One finding for each attempt, the same for all at a server: a note for those before it began to listen."""
     begin = session.engine.streams.column("begin")
     servers: dict[str, list[int]] = {}
     for stream in np.flatnonzero(which).tolist():
@@ -105,15 +105,23 @@ def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iter
     for server, tried in servers.items():
         mine = opened[ports[opened] == find_server_port(session, tried[0])]
         others = [int(begin[stream]) for stream in mine.tolist() if _name_server(session, stream) == server]
-        first, last = int(begin[tried[0]]), int(begin[tried[-1]])
-        hosts = {name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0] for stream in tried}
-        text = f"{server} {did} when {count_text(len(hosts), 'host')} wanted to connect, {_times(len(tried))}"
-        text += f" within {lasting(last - first)}" if last > first else ""
-        begins = any(time > last for time in others) and not any(time < first for time in others)
-        text += "; later it accepted connections" if begins else ""
-        severity = Severity.NOTE if begins else Severity.WARNING
-        finding = Finding(severity, code, text, subject=server)
-        yield from ((stream, finding) for stream in tried)
+        begun = min(others, default=0)
+        early = [stream for stream in tried if begin[stream] < begun]
+        for part, severity in ((early, Severity.NOTE), (tried[len(early) :], Severity.WARNING)):
+            if part:
+                later = any(time > begin[part[-1]] for time in others)
+                text = _describe_attempts(session, server, did, part, later=later)
+                yield from ((stream, Finding(severity, code, text, subject=server)) for stream in part)
+
+
+def _describe_attempts(session: Analysis, server: str, did: str, tried: list[int], *, later: bool) -> str:
+    """What a server did to attempts to connect, in order; later: whether it accepted connections behind them."""
+    begin = session.engine.streams.column("begin")
+    first, last = int(begin[tried[0]]), int(begin[tried[-1]])
+    hosts = {name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0] for stream in tried}
+    text = f"{server} {did} when {count_text(len(hosts), 'host')} wanted to connect, {_times(len(tried))}"
+    text += f" within {lasting(last - first)}" if last > first else ""
+    return f"{text}; later it accepted connections" if later else text
 
 
 def _find_opened(session: Analysis) -> Ints:

@@ -56,8 +56,8 @@ _LONGEST = 100
 MOST_NAMES = 4
 """Names that a text lists; the others are counted."""
 
-_Key = tuple[str, str, str, str | None, int]
-"""Protocol, code, error, subject (None: of several), and the port of the server if it belongs to connections alone."""
+_Key = tuple[str, str, str, str | None, int, Severity | None]
+"""Protocol, code, error, subject (None: of several); server's port and severity if it belongs to connections alone."""
 
 
 @make_slotted(frozen=False, eq=False)
@@ -136,14 +136,15 @@ class ProblemTable:
         protocol = "" if dissector is None else dissector.name
         port = find_server_port(self._session, found.stream) if found.stream is not None else 0
         finding = found.finding
-        key: _Key = (protocol, finding.code, found.error or "", finding.subject, port)
+        severity = None if found.stream is None else finding.severity
+        key: _Key = (protocol, finding.code, found.error or "", finding.subject, port, severity)
         problem = self._found.get(key)
         if problem is None:
             alike = protocol, finding.code
             if self._alike[alike] >= MOST_SUBJECTS and finding.subject:
-                key = (*key[:3], None, port)
+                key = (*key[:3], None, port, severity)
             if key not in self._found and len(self._found) >= MOST_PROBLEMS:
-                key = (protocol, finding.code, "", None, 0)
+                key = (protocol, finding.code, "", None, 0, None)
             problem = self._found.get(key)
         if problem is None:
             self._alike[alike] += 1
@@ -178,13 +179,13 @@ class ProblemTable:
         self._names.add_names(problem)
 
     def _explain(self, problem: Problem) -> tuple[str, str]:
-        first = problem.examples[0].finding
+        first = max(problem.examples, key=lambda each: each.finding.severity).finding
         triage = None if not problem.error else self._load_triage(problem.protocol)
         meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
         general, of_error = ADVICE.get(problem.code, ""), "" if meaning is None else meaning.advice
         by_error = problem.code in ADVISED_BY_ERROR
         advice = first.advice or ((of_error or general) if by_error else (general or of_error))
-        details = self._describe_requests(problem) if problem.error else ""
+        details = self._describe_requests(problem) if problem.error and not first.subject else ""
         if problem.code != ERROR_ANSWER or not problem.error:
             return f"{as_sentence(first.text)}{details}", advice
         operations = join_names([name for name, _ in problem.operations.most_common()])
@@ -225,12 +226,12 @@ class ProblemTable:
         """The protocol that a connection meant which was never opened: what its port speaks here, or usually."""
         if self._by_port is None:
             known = self._session.engine.known.dissectors
-            self._by_port = {port: each for each in known for port in (*each.tls_ports, *each.ports)}
+            self._by_port = {usual: each for each in known for usual in (*each.tls_ports, *each.ports)}
             ports, protocols = find_server_ports(self._session), self._session.engine.streams.column("protocol")
-            for port, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
+            for actual, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
                 dissector = self._session.engine.dissector(protocol)
                 if dissector is not None:
-                    self._by_port[port] = dissector
+                    self._by_port[actual] = dissector
         return self._by_port.get(port)
 
     def _name_operation(self, row: int) -> str:

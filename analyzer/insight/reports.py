@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +40,16 @@ MOST = 1_000_000
 AROUND = 20_000
 """Rows on each side of one that are read to know its part in a report."""
 
-_VALUE_TYPES: Mapping[Kind, type] = {
-    "text": str, "texts": list, "sentence": str, "number": int, "time": int, "duration": int, "message": int,
-}  # fmt: skip
+_TEXT, _NUMBER = (str, NoneType), (int, NoneType)
+_VALUE_TYPES: Mapping[Kind, tuple[type, ...]] = {
+    "text": _TEXT,
+    "texts": (list, NoneType),
+    "sentence": _TEXT,
+    "number": _NUMBER,
+    "time": _NUMBER,
+    "duration": _NUMBER,
+    "message": _NUMBER,
+}
 
 
 def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
@@ -92,14 +100,17 @@ class ReportTable:
 
     def __init__(self, report: ReportType) -> None:
         self.report = report
+        self._types = [_VALUE_TYPES[column.kind] for column in report.columns]
         self.entries: list[ReportRow] = []
         self.more = 0
 
     def add(self, entry: ReportRow) -> None:
         """Takes one, in any order. Raises TypeError, or ValueError, for one that is not of the report's columns."""
-        for column, value in zip(self.report.columns, entry.values, strict=True):
-            if value is not None and not isinstance(value, _VALUE_TYPES[column.kind]):
-                raise TypeError(column.name)
+        if len(entry.values) != len(self._types):
+            raise ValueError(f"{len(entry.values)} values of {len(self._types)} columns")
+        if not all(map(isinstance, entry.values, self._types)):
+            wrong = zip(self.report.columns, map(isinstance, entry.values, self._types), strict=True)
+            raise TypeError(next(column.name for column, is_right in wrong if not is_right))
         if len(self.entries) < MOST:
             self.entries.append(entry)
         else:

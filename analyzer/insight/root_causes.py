@@ -15,6 +15,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.rows import RowReader
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
 from analyzer.insight.problems import MOST_ROWS, Problem, ProblemTable, as_sentence, sort_problems
 from analyzer.messages.index import FROM_CLIENT
@@ -26,13 +27,20 @@ _UNANSWERED = frozenset({"closed-unanswered", "unanswered", "connection-lost", "
 ABSENT_SERVER = RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server")
 """A server that is not there leaves requests unanswered. What it explains follows from its own cause, too."""
 
+_UNREAD = frozenset({*_UNANSWERED, "unfinished", "no-receipt"})
+_SECOND = 1_000_000_000
+_ALWAYS = 1 << 62
+
 GENERAL = (
+    RootCause("gap", frozenset({"gap", "unfinished"}), _ALWAYS, _ALWAYS, "stream"),
+    *(RootCause(code, _UNREAD, 0, _SECOND, "stream") for code in ("malformed-body", "unknown-operation")),
+    RootCause("unsupported-version", _UNREAD, 0, _SECOND, "stream"),
     RootCause("connection-lost", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
     RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
     RootCause("closed-unanswered", frozenset({"connection-reset"}), _MINUTE, _MINUTE, "stream"),
     RootCause("no-receipt", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
 )
-"""What else holds for all protocols: the end of a connection leaves requests unanswered, as an example."""
+"""What else holds for all protocols: who cannot read a request closes the connection, as an example."""
 
 
 MOST_EXAMPLES = 16
@@ -68,7 +76,10 @@ def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem
     """Returns the problems that no other one explains, sorted; the others are among the effects of their causes."""
     for triage, mine in _group_by_triage(session, problems):
         for rule in (ABSENT_SERVER, *GENERAL) if triage is None else (ABSENT_SERVER, *triage.causes, *GENERAL):
-            for cause in [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]:
+            causes = [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]
+            for cause in sorted(causes, key=lambda each: not each.streams):
+                if cause.cause is not None:
+                    continue
                 parts = list(_fold(session, rule, cause, mine))
                 mine += parts
                 problems = [*problems, *parts]
@@ -93,6 +104,8 @@ def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence
         if rule.same == "subject" and not _share_subject(cause, each):
             continue
         taken = _find_taken(session, rule, cause, each)
+        if rule.same == "stream" and taken.any():
+            cause.severity = max(cause.severity, each.severity)
         if taken.all() and len(each.rows) < MOST_ROWS:
             each.cause = cause
             cause.effects += [each, *each.effects]
@@ -141,11 +154,21 @@ def _find_taken(session: Analysis, rule: RootCause, cause: Problem, effect: Prob
     found = ((behind >= 0) & (since <= rule.after)) | ((until >= 0) & (until <= rule.before))
     if rule.same == "stream":
         found &= np.isin(streams, causing)
+    elif rule.same == "name":
+        found &= _have_same_name(session, cause, effect) if effect.rows else np.isin(streams, causing)
     elif rule.same in ("client", "server"):
         known = {_find_host(session, each, rule.same) for each in set(causing.tolist())}
         hosts = {each: _find_host(session, each, rule.same) in known for each in set(streams.tolist())}
         found &= np.array([hosts[each] for each in streams.tolist()], bool)
     return np.asarray(found, bool)
+
+
+def _have_same_name(session: Analysis, cause: Problem, effect: Problem) -> Bools:
+    """For each message of an effect, whether its client has a name that clients of the cause have, too."""
+    reader = RowReader(session)
+    first, second = (reader.read_columns(("client",), np.array(each.rows, np.int64))[0] for each in (cause, effect))
+    known = set(first) - {None}
+    return np.array([name in known for name in second], bool)
 
 
 def _list_moments(session: Analysis, problem: Problem) -> tuple[Ints, Ints]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from analyzer.columns.text import escape_line_breaks
@@ -111,10 +110,10 @@ def project_values(
 
 def project_body(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> Body:
     """Returns project_values() as a body."""
-    found = None
-    if pick is not None:
-        with suppress(Exception):  # a defect, which decode_values() reports
-            found = pick(read_whole(message))
+    try:
+        found = None if pick is None else pick(read_whole(message))
+    except Exception:  # a defect, which decode_values() reports
+        found = None
     return decode_values(dissector, message, context) if found is None else Body(found, None)
 
 

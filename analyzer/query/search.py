@@ -9,6 +9,7 @@ bytes that say it.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,13 +19,20 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
+from analyzer.processes.jobs import map_in_order
 from analyzer.query.fields.leaves import list_texts
 from analyzer.query.filter import Filter, compile_filter
 from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree
 
-STEP = 1024
-"""Rows that are asked at one time."""
+FIRST_STEP, LARGEST_STEP = 1024, 98_304
+"""Rows that are examined at first, and at most, at one time."""
+
+STEPS_ALONE = 3
+"""Steps before other processes take part: most searches end in these."""
+
+STEP_SECONDS = 0.4
+"""The seconds of processor time that a step should take: the size of each follows from the pace of the last one."""
 
 _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
@@ -83,25 +91,59 @@ def find_row(
     """Returns the first row after `start` that matches the target, or None.
 
     The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
-    looked at, rising; None: all. `stop` is asked every STEP rows.
+    looked at, rising; None: all. `stop` is asked before each step.
     """
-    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
-    for some in _iterate_turns(rows, start, forward):
+    for step in iterate_matches(sought, reader, start, forward=forward, among=among):
+        if len(step.matches):
+            return int(step.matches[0])
         if stop():
             return None
-        matching = sought.filter.select_rows(reader, np.sort(some))
-        if len(matching):
-            return int(matching[0] if forward else matching[-1])
     return None
 
 
-def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
-    """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
+class SearchStep(NamedTuple):
+    """A step of a search: its matches in the order of the search, and how many rows have been examined by now."""
+
+    matches: Ints
+    examined: int
+
+
+def iterate_matches(
+    sought: SearchTarget,
+    reader: RowReader,
+    start: int,
+    *,
+    forward: bool = True,
+    among: Ints | None = None,
+    jobs: int = 1,
+) -> Iterator[SearchStep]:
+    """Yields all matches in the order of a search, step by step; see find_row().
+
+    jobs: how many processes share the work after the first steps, whose pace says how large the others are.
+    """
+    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
     before, behind = rows[:turn], rows[turn:]
-    for run in (behind, before) if forward else (before[::-1], behind[::-1]):
-        for first in range(0, len(run), STEP):
-            yield run[first : first + STEP]
+    runs = (behind, before) if forward else (before[::-1], behind[::-1])
+
+    def examine(some: Ints) -> Ints:
+        matching = sought.filter.select_rows(reader, np.sort(some))
+        return matching if forward else matching[::-1]
+
+    size, examined, steps = FIRST_STEP, 0, 0
+    for run in runs:
+        first = 0
+        while first < len(run) and (jobs == 1 or steps < STEPS_ALONE):
+            some, began = run[first : first + size], time.thread_time()
+            matching = examine(some)
+            first, examined, steps = first + len(some), examined + len(some), steps + 1
+            yield SearchStep(matching, examined)
+            pace = STEP_SECONDS / max(time.thread_time() - began, 1e-4)
+            size = max(FIRST_STEP, min(int(len(some) * pace), 4 * size, LARGEST_STEP))
+        parts = [run[begin : begin + size] for begin in range(first, len(run), size)]
+        for part, matching in zip(parts, map_in_order(examine, parts, jobs), strict=True):
+            examined += len(part)
+            yield SearchStep(matching, examined)
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:

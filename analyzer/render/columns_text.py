@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.columns.text import safe_text
+from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.amounts import format_counted
 
 GAP = 2
 
+_TOGETHER = 4096
+"""Rows that are padded at one time."""
+
 
 def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
     """Returns a line for each row. Columns in `left` are left-aligned. Cells are escaped here."""
-    safe = [[safe_text(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
-    for row in safe:
-        cells = (
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield (" " * gap).join(cells).rstrip()
+    columns = list(map(_escape_column, zip(*rows, strict=True)))
+    widths = [max(map(len, column)) for column in columns]
+    for begin in range(0, len(rows), _TOGETHER):
+        padded = [
+            [cell.ljust(width) if place in left else cell.rjust(width) for cell in column[begin : begin + _TOGETHER]]
+            for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+        ]
+        for row in zip(*padded, strict=True):
+            yield (" " * gap).join(row).rstrip()
+
+
+def _escape_column(cells: Sequence[str]) -> Sequence[str]:
+    """The cells of a column, made safe; most columns are as they are."""
+    text = "".join(cells)
+    safe = text.isprintable() and text.replace(ELLIPSIS, "").isascii()
+    return cells if safe else [safe_text(cell) for cell in cells]
 
 
 def format_columns(

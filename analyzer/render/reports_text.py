@@ -7,6 +7,7 @@ three digits and a clock. A column in which no line has anything is left out of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from analyzer.columns.text import ELLIPSIS, safe_text
@@ -14,6 +15,7 @@ from analyzer.columns.values import format_iso_time
 from analyzer.render.clock import format_clock
 from analyzer.render.columns_text import format_columns as fitted_columns
 from analyzer.render.durations import format_duration
+from dissectors.correlator import SECOND
 from dissectors.report import ReportColumn, ReportRow, ReportType
 
 LONGEST = 40
@@ -25,23 +27,37 @@ LEAST = 18
 SHOWN = 6
 """Messages of a line that a table names."""
 
-_CLOCK = 12
-"""Characters of a clock in tables: to a millisecond."""
+_SECONDS = 8
+"""Characters of a clock up to its fraction."""
 
 Show = Callable[[Any], str]
+
+
+def _format_time(time: int) -> str:
+    """A time (ns since 1970) as a clock to the millisecond."""
+    seconds, rest = divmod(time, SECOND)
+    return f"{_format_seconds(seconds)}.{rest // 1_000_000:03}"
+
+
+@lru_cache(maxsize=1024)
+def _format_seconds(seconds: int) -> str:
+    return format_clock(format_iso_time(seconds * SECOND))[:_SECONDS]
+
 
 _SHOWN: Mapping[str, Show] = {
     "text": str,
     "texts": ", ".join,
     "sentence": str,
     "number": str,
-    "time": lambda time: format_clock(format_iso_time(time))[:_CLOCK],
+    "time": _format_time,
     "duration": format_duration,
     "message": lambda row: str(row + 1),
 }
 _CONVERTED: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
 _LEFT = frozenset({"text", "texts", "sentence"})
 _FIRST, _MESSAGES = "first", "messages"
+_EMPTY = frozenset({"", "0"})
+"""Cells that say nothing."""
 
 
 def format_cell(column: ReportColumn, value: Any) -> str:
@@ -112,31 +128,37 @@ def _cut_middle(text: str) -> str:
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
 
 
+def _format_column(column: ReportColumn, values: Sequence[Any]) -> list[str]:
+    """The cells of a column in a table; a text that stands in many rows is made once."""
+    show = _SHOWN[column.kind]
+    if column.kind not in _LEFT:
+        cells = ["" if value is None else show(value) for value in values]
+        return cells if max(map(len, cells), default=0) <= LONGEST else list(map(_cut_middle, cells))
+    cut = safe_text if column.kind == "sentence" else _cut_middle
+    if column.kind == "texts":
+        return [cut(show(value)) if value else "" for value in values]
+    known = {value: "" if value is None else cut(value) for value in set(values)}
+    return [known[value] for value in values]
+
+
 def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
     """Yields a head, and a line for each row of a report.
 
     width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
     the right; what the line is about and the messages stay.
     """
-    places = [
-        place
-        for place, column in enumerate(report.columns)
-        if not place or any(format_cell(column, entry.values[place]) not in ("", "0") for entry in entries)
-    ]
+    rows = [entry.values for entry in entries]
+    cells = [_format_column(column, [row[place] for row in rows]) for place, column in enumerate(report.columns)]
+    places = [place for place, texts in enumerate(cells) if not place or not _EMPTY.issuperset(texts)]
     columns = [report.columns[place] for place in places]
-    rows = [[_FIRST, *map(make_title, columns), _MESSAGES]]
-    for entry in entries:
-        values = [entry.values[place] for place in places]
-        cells = [
-            safe_text(format_cell(column, value))
-            if column.kind == "sentence"
-            else _cut_middle(format_cell(column, value))
-            for column, value in zip(columns, values, strict=True)
-        ]
-        rows.append([_SHOWN["time"](entry.first), *cells, format_messages(entry)])
+    first, messages = [_format_time(entry.first) for entry in entries], map(format_messages, entries)
+    lines = [
+        (_FIRST, *map(make_title, columns), _MESSAGES),
+        *zip(first, *(cells[place] for place in places), messages, strict=True),
+    ]
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
     last = len(columns) + 1
     lists = {place + 1 for place, column in enumerate(columns) if column.kind == "texts"}
     dropped = sorted(range(2, last), key=lambda place: (place not in lists, -place))
     least = dict.fromkeys((*left, last), LEAST)
-    return fitted_columns(rows, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))
+    return fitted_columns(lines, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))

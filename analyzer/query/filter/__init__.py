@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode.rows import RowReader, split_rows
+from analyzer.decode.rows import CHUNK, CHUNK_BYTES, RowReader, split_rows
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.fields.path import FieldPath
 from analyzer.query.fields.reading import FieldReader
 from analyzer.query.filter.checked import check_filter
 from analyzer.query.filter.errors import FilterError, Span
-from analyzer.query.filter.masks import FindMask, bind, list_fields
+from analyzer.query.filter.masks import FindMask, bind, can_scan, list_fields
 from analyzer.query.filter.parse import parse
 
 __all__ = ["Filter", "FilterError", "Span", "compile_filter"]
@@ -77,7 +78,8 @@ class Filter:
     def _split_rows(self, reader: RowReader, rows: Ints) -> Iterator[Ints]:
         """The same rows, few enough for what is remembered of them."""
         if self._is_large:
-            return split_rows(reader.session, rows)
+            together = (TOGETHER, TOGETHER_BYTES) if can_scan(self._checked) else (CHUNK, CHUNK_BYTES)
+            return split_rows(reader.session, rows, *together)
         return (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
 
     def _bind(self, reader: RowReader) -> FindMask:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints, find_runs
+from analyzer.decode.rows import split_rows
 from analyzer.query.fields.dense import Dense, NumberColumn, VerdictCache
 from analyzer.query.fields.gathered import FieldValues, make_list, pick_values
 from analyzer.query.fields.path import BodyField, FieldPath, RowKey
@@ -22,6 +23,7 @@ from analyzer.query.fields.reading import FieldReader, ReportedError
 from analyzer.query.filter.checked import Checked, Combination, FieldTest, ValueStep
 from analyzer.query.filter.nodes import SliceRange
 from analyzer.query.filter.operators import OPERATORS, Operand, apply_function, is_comparable
+from analyzer.query.text_scan import ScanPlan, TextScan, plan_scan
 
 FindMask: TypeAlias = Callable[[Ints], Bools]
 Judge: TypeAlias = Callable[[Any], bool]
@@ -86,6 +88,8 @@ class _Bound:
         self._judge = _make_judge(test)
         self._verdicts: dict[int, VerdictCache] = {}
         self._known: dict[type, _Known] = {}
+        planned = _plan_scan(test)
+        self._scan = None if planned is None else TextScan(planned, reading.reader)
 
     def find_mask(self, rows: Ints) -> Bools:
         """Which of `rows` fulfil it."""
@@ -101,7 +105,16 @@ class _Bound:
                     if isinstance(test.field.origin, RowKey)
                     else matches & reading.find_candidates(test.field, rows)
                 )
-        return self._judge_rows(rows)
+        if self._scan is None:
+            return self._judge_rows(rows)
+        found, possible = self._scan.find_matches(rows)
+        left, judged = np.flatnonzero(possible), 0
+        for part in split_rows(self._reading.reader.session, rows[left]):
+            found[left[judged : judged + len(part)]] = self._judge_rows(part)
+            judged += len(part)
+            if judged < len(left):
+                self._reading.forget()
+        return found
 
     def _judge_columns(self, columns: Sequence[Dense]) -> Bools:
         """A row has one value in each column."""
@@ -147,6 +160,24 @@ class _Bound:
             known = self._known.setdefault(next(iter(kinds)), _Known(self._judge))
             return np.fromiter(map(known.__getitem__, values), bool, len(values))
         return np.fromiter(map(self._judge, values), bool, len(values))
+
+
+def can_scan(checked: Checked) -> bool:
+    """Returns whether scans find most of the rows for which a part of a filter reads whole messages."""
+    if isinstance(checked, FieldTest):
+        return not checked.field.is_large or _plan_scan(checked) is not None
+    return all(map(can_scan, checked.parts))
+
+
+def _plan_scan(test: FieldTest) -> ScanPlan | None:
+    """Plans a scan for a test whether the field `text` contains a text; None for any other test."""
+    origin, functions = test.field.origin, [step.function for step in test.steps]
+    if not isinstance(origin, RowKey) or origin.name != "text" or test.every or functions not in ([], ["lower"]):
+        return None
+    if test.operator != "contains" or not isinstance(test.wanted[0], Operand):
+        return None
+    planned = plan_scan(test.wanted[0].text)
+    return planned if planned is None or functions else planned._replace(is_whole=False)
 
 
 _MOST_KNOWN = 100_000
