@@ -20,7 +20,6 @@ from analyzer.messages.engine import Engine
 from analyzer.messages.eviction import Eviction
 from analyzer.messages.host_names import HostNames
 from analyzer.messages.message_comments import MessageComments
-from analyzer.messages.socket_owners import SocketOwners
 from analyzer.messages.stream_findings import LocatedFinding
 from dissectors.finding import Finding
 from dissectors.registry import Ports
@@ -49,7 +48,6 @@ class Analysis(SelfClosing):
         self.rows = self.engine.rows
         self.comments = MessageComments(None, self.rows, self.engine.pieces)
         self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
-        self.owners = SocketOwners()
         self.eviction = Eviction(self.engine, source)
         self.ended = False
         self.jobs = 1
@@ -63,7 +61,7 @@ class Analysis(SelfClosing):
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         for closed in map(self.engine.feed, self.source.blocks()):
-            self.owners.look()
+            self.engine.owners.look()
             yield closed
             self.eviction.evict_silent()
         closed = self.engine.finish()

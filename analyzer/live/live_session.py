@@ -58,7 +58,7 @@ class LiveSession(SelfClosing):
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names, secrets=self._secrets)
         if _are_local(self._capture.interfaces):
-            session.owners = LocalProcesses(session.engine.streams, session.packets.flows)
+            session.engine.owners = LocalProcesses(session.engine.streams, session.packets.flows)
         try:
             self._capture.begin(None if self.write is None else _make_run_path(self.write, self._run + 1), succession)
         except BaseException:

@@ -24,7 +24,7 @@ def read_owner(
         values: list[str | int | None] = []
         for stream in streams.tolist():
             client = max(session.engine.streams.cell("client", stream), 0)
-            owner = session.owners.find(stream, client if of_client else 1 - client)
+            owner = session.engine.owners.find(stream, client if of_client else 1 - client)
             values.append(None if owner is None else read(owner))
         return (ChoiceColumn(ChoiceTable(values.__getitem__, values), places.astype(np.int64)),)
 

@@ -83,10 +83,10 @@ def test_rows_have_the_processes_of_their_connection(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(OwnerFinder, "find_owners", find)
     monkeypatch.setattr(processes, "PAUSE", 0.0)
     with Session([GOLDEN / "tls" / "k_java_t13.pcap.zst"]) as session:
-        session.owners = LocalProcesses(session.engine.streams, session.packets.flows)
+        session.engine.owners = LocalProcesses(session.engine.streams, session.packets.flows)
         session.load()
         for _ in range(5):
-            session.owners.look()
+            session.engine.owners.look()
         assert len(asked) == processes.MOST_LOOKS
         rows = np.flatnonzero(session.rows.column("stream") == 0)
         names = ("client.process", "client.pid", "server.process", "server.pid")
