@@ -12,8 +12,8 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from tui.inputs import restore_options
 from tui.loader import Loader
-from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState, find_state_file
 from tui.splash import show_splash
 

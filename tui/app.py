@@ -23,11 +23,9 @@ from textual.driver import Driver
 from analyzer.processes import libc
 from analyzer.session import Session
 from tui import theme
-from tui.commands.opening import remember
 from tui.crash_guard import CrashGuard, DefectCounter, is_survivable
-from tui.inputs import LiveCapture, OpenedCapture, StartOptions
+from tui.inputs import LiveCapture, OpenedCapture, StartOptions, restore_options
 from tui.loader import Loader
-from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 from tui.terminal import TerminalDriver
@@ -141,7 +139,7 @@ class TuiApp(CrashGuard, App[Exception]):
 
     def close_capture(self, main: MainScreen) -> None:
         """Closes one of several open captures, frees its memory, and shows the next one."""
-        remember(main)
+        main.remember()
         place = self.captures.index(main)
         self.captures.remove(main)
         main.stop(STOP_TIMEOUT)
@@ -163,7 +161,7 @@ class TuiApp(CrashGuard, App[Exception]):
     def stop(self, patience: float) -> None:
         """Ends all work; waits at most `patience` seconds for the loader."""
         for main in self.captures:
-            remember(main)
+            main.remember()
             main.stop(patience)
         for each in self._later:
             each.close()

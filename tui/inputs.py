@@ -7,17 +7,20 @@ screens depend on; analyzer.live.live_session implements them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
+from analyzer.errors import UserError
 from analyzer.session import Session
 from dissectors.slotted import field, make_slotted
+from tui.model.capture_memory import CaptureEntry, find_entry
+from tui.saved_state import SavedState
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-    from tui.model.capture_memory import CaptureEntry
 
 
 @make_slotted
@@ -38,6 +41,20 @@ class StartOptions:
     config: Config = field(default_factory=Config)
     memory: int | None = None
     entry: CaptureEntry | None = None
+
+
+def restore_options(opened: StartOptions, session: Session, saved_state: SavedState) -> StartOptions:
+    """Adds what is remembered of a capture to the options of its start; a filter that was asked for comes first."""
+    entry = None if opened.following else find_entry(saved_state, session.paths)
+    if entry is None:
+        return opened
+    wanted = opened.wanted
+    if wanted is None and entry.filter:
+        from analyzer.query.filter import compile_filter
+
+        with suppress(UserError):
+            wanted = compile_filter(entry.filter, opened.config.filters or {})
+    return replace(opened, entry=entry, wanted=wanted)
 
 
 CaptureState = Literal["capturing", "stopping", "stopped"]

@@ -23,9 +23,8 @@ from analyzer.query.filter import Filter
 from analyzer.session import Session
 from analyzer.tls.key_files import KeyRing
 from tui.app import TuiApp
-from tui.inputs import LiveCapture, StartOptions
+from tui.inputs import LiveCapture, StartOptions, restore_options
 from tui.loader import Loader
-from tui.model.capture_memory import restore_options
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.model.capture_memory import CaptureEntry, add_entry, list_entries, measure_size
+from tui.model.capture_memory import list_entries
 from tui.saved_state import shorten_path
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _show_session(main: MainScreen, session: Session) -> None:
 def _replace_session(main: MainScreen, session: Session) -> None:
     from analyzer.query.filter import compile_filter
 
-    remember(main)
+    main.remember()
     in_force = main.filter.in_force
     wanted = None if in_force is None else compile_filter(in_force.text, main.named)
     fresh = get_window(main).replace_main_screen(session, wanted, title=make_title(session.paths))
@@ -196,28 +196,6 @@ def close_capture(main: MainScreen) -> None:
         main.show_message("this is the only open capture: q quits", "bar-warning")
     else:
         confirm_loss(main, "Q", "close it", lambda: window.close_capture(main))
-
-
-def remember(main: MainScreen) -> None:
-    """Remembers the state of a capture of files, for the next time that they are opened."""
-    paths, before = main.session.paths, main.opened.entry
-    if not paths:
-        return
-    entry = CaptureEntry(paths, measure_size(paths)) if before is None else before
-    if not main.ingest.is_reading:
-        from tui.commands.columns import get_columns
-
-        in_force, place, marks = main.filter.in_force, main.timeline.selected, main.timeline.row_lines.marks
-        entry = CaptureEntry(
-            paths,
-            measure_size(paths),
-            "" if in_force is None else in_force.text,
-            None if place is None else place.row,
-            tuple(sorted(marks.marked)),
-            tuple(sorted(marks.ignored)),
-            tuple(get_columns(main) or ()),
-        )
-    add_entry(main.saved_state, entry)
 
 
 def restore_rows(main: MainScreen) -> None:

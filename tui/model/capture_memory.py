@@ -11,15 +11,9 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from analyzer.errors import UserError
 from tui.saved_state import SavedState
-
-if TYPE_CHECKING:
-    from analyzer.session import Session
-    from tui.inputs import StartOptions
 
 CAPTURES_KEY = "captures"
 """The key of the saved entries."""
@@ -87,20 +81,6 @@ def add_entry(saved_state: SavedState, entry: CaptureEntry) -> None:
     bounded = entry._replace(marked=entry.marked[:MOST_ROWS], ignored=entry.ignored[:MOST_ROWS])
     texts = [json.dumps(each._asdict()) for each in (bounded, *others)]
     saved_state.set(CAPTURES_KEY, texts[:MOST_CAPTURES])
-
-
-def restore_options(opened: StartOptions, session: Session, saved_state: SavedState) -> StartOptions:
-    """Adds what is remembered of a capture to the options of its start; a filter that was asked for comes first."""
-    entry = None if opened.following else find_entry(saved_state, session.paths)
-    if entry is None:
-        return opened
-    wanted = opened.wanted
-    if wanted is None and entry.filter:
-        from analyzer.query.filter import compile_filter
-
-        with suppress(UserError):
-            wanted = compile_filter(entry.filter, opened.config.filters or {})
-    return replace(opened, entry=entry, wanted=wanted)
 
 
 def measure_size(paths: Sequence[str]) -> int:

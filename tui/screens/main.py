@@ -175,6 +175,27 @@ class MainScreen(CrashGuard, Screen[None]):
             self._asker.join(patience)
         self.ingest.stop(patience)
 
+    def remember(self) -> None:
+        """Remembers the state of a capture of files, for the next time that they are opened."""
+        from tui.model.capture_memory import CaptureEntry, add_entry, measure_size
+
+        paths = self.session.paths
+        if not paths:
+            return
+        entry = self.opened.entry or CaptureEntry(paths, measure_size(paths))
+        if not self.ingest.is_reading:
+            in_force, place, lines = self.filter.in_force, self.timeline.selected, self.timeline.row_lines
+            entry = CaptureEntry(
+                paths,
+                measure_size(paths),
+                "" if in_force is None else in_force.text,
+                None if place is None else place.row,
+                tuple(sorted(lines.marks.marked)),
+                tuple(sorted(lines.marks.ignored)),
+                tuple(() if lines.custom_columns is None else lines.custom_columns.names),
+            )
+        add_entry(self.saved_state, entry)
+
     # What the bars say.
 
     def show_captures(self, titles: Sequence[str], at: int) -> None:
