@@ -133,23 +133,16 @@ class Session(Analysis):
         if self._secrets is not None:
             self._secrets.log.feed(key_log)
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The absolute paths of its files; none for pipes and live captures."""
-        if isinstance(self._inputs, FileSuccession) or not all(map(os.path.isfile, self._inputs)):
-            return ()
-        return tuple(os.path.abspath(os.fspath(each)) for each in self._inputs)
-
-    def open_others(self, inputs: Sequence[str | PathLike[str]]) -> Session:
-        """Returns a session of other files, not yet read, with the same rules and keys. Raises CaptureError."""
-        return Session(inputs, decode_as=self._decode_as, reader=self._reader, names=self._names, secrets=self._secrets)
-
-    def reopen_with_rules(self, *more: tuple[DecodeAsTarget, str]) -> Session:
+    def reopen_with_rules(
+        self, *more: tuple[DecodeAsTarget, str], inputs: Sequence[str | PathLike[str]] = ()
+    ) -> Session:
         """Returns a new session of the same files, not yet read, with more decode-as rules and the current key logs.
 
-        Raises UserError for a pipe.
+        inputs: other files in their place. Raises UserError for a pipe, and CaptureError as Session does.
         """
         rules = merge_rules((*(self._decode_as or {}).items(), *more))
+        if inputs:
+            return Session(inputs, decode_as=rules, reader=self._reader, names=self._names, secrets=self._secrets)
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")

@@ -16,7 +16,7 @@ from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.session import Session
 from dissectors.slotted import field, make_slotted
-from tui.model.capture_memory import CaptureEntry, find_entry
+from tui.model.capture_memory import CaptureEntry, find_entry, list_paths
 from tui.saved_state import SavedState
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class StartOptions:
 
 def restore_options(opened: StartOptions, session: Session, saved_state: SavedState) -> StartOptions:
     """Adds what is remembered of a capture to the options of its start; a filter that was asked for comes first."""
-    entry = None if opened.following else find_entry(saved_state, session.paths)
+    entry = None if opened.following else find_entry(saved_state, list_paths(session))
     if entry is None:
         return opened
     wanted = opened.wanted

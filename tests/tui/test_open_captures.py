@@ -11,7 +11,7 @@ from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.fake_capture import FakeCapture
 from tui.model import capture_memory
-from tui.model.capture_memory import CAPTURES_KEY, CaptureEntry, add_entry, find_entry, list_entries
+from tui.model.capture_memory import CAPTURES_KEY, CaptureEntry, add_entry, find_entry, list_entries, list_paths
 from tui.model.path_completion import complete_path, list_files
 from tui.saved_state import SavedState
 from tui.screens.chooser import Chooser, ConfirmDialog
@@ -49,7 +49,7 @@ async def test_tabs_by_keys_and_mouse(found: Drive) -> None:
     await opens(found, ZOOKEEPER)
     second = found.main
     assert tabs(found) == "test [zookeeper.pcap.zst]"
-    assert found.main.session.paths == (str(ZOOKEEPER),)
+    assert list_paths(found.main.session) == (str(ZOOKEEPER),)
     await found.press("j", "j", "left_curly_bracket")
     assert found.main is first
     assert found.window.screen is first
@@ -82,7 +82,7 @@ async def test_a_closed_capture_frees_its_memory(found: Drive) -> None:
 @driven()
 async def test_merged_files_are_one_timeline(found: Drive) -> None:
     await opens(found, ZOOKEEPER, merged=True)
-    assert found.main.session.paths == (str(KAFKA), str(ZOOKEEPER))
+    assert list_paths(found.main.session) == (str(KAFKA), str(ZOOKEEPER))
     assert found.main.timeline.timeline.rows > 648
     assert "kafka.pcap, zookeeper.pcap.zst" in found.text("title")
     assert tabs(found) == ""

@@ -106,6 +106,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "report": (keys("H", "3"), keys("escape")),
     "open": (keys("ctrl+o"), keys("escape")),
     "open-file": (keys("ctrl+o", "enter", *"captures/kaf", "tab"), keys("escape")),
+    "map": (keys("M", then="j"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),

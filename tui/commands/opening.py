@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.model.capture_memory import list_entries
+from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ def open_file(main: MainScreen) -> None:
 
 def merge_file(main: MainScreen) -> None:
     """Asks for a file and reads it together with the files of this capture, as one timeline."""
-    if not main.session.paths:
+    if not list_paths(main.session):
         main.show_message("only files can be merged: save the packets to a file first", "bar-warning")
         return
-    _ask_file(main, "merge", lambda text: _read_names(main, text, main.session.paths), partial(_replace_session, main))
+    _ask_file(
+        main, "merge", lambda text: _read_names(main, text, list_paths(main.session)), partial(_replace_session, main)
+    )
 
 
 def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then: Callable[[Session], object]) -> None:
@@ -79,13 +81,13 @@ def _read_names(main: MainScreen, text: str, before: tuple[str, ...] = ()) -> Se
     """Returns a session of the files that a text means, behind others. Raises UserError."""
     from tui.model.path_completion import list_files
 
-    return main.session.open_others([*before, *(path for path in list_files(text) if path not in before)])
+    return main.session.reopen_with_rules(inputs=[*before, *(path for path in list_files(text) if path not in before)])
 
 
 def open_paths(main: MainScreen, paths: tuple[str, ...]) -> None:
     """Opens files in a tab of their own, or says why that is impossible."""
     try:
-        session = main.session.open_others(paths)
+        session = main.session.reopen_with_rules(inputs=paths)
     except UserError as error:
         main.show_message(str(error), "bar-error")
     else:
@@ -94,12 +96,12 @@ def open_paths(main: MainScreen, paths: tuple[str, ...]) -> None:
 
 def _show_session(main: MainScreen, session: Session) -> None:
     window = get_window(main)
-    already = next((each for each in window.captures if each.session.paths == session.paths), None)
+    already = next((each for each in window.captures if list_paths(each.session) == list_paths(session)), None)
     if already is not None:
         session.close()
         window.show_capture(already)
     else:
-        window.open_capture(session, make_title(session.paths))
+        window.open_capture(session, make_title(list_paths(session)))
 
 
 def _replace_session(main: MainScreen, session: Session) -> None:
@@ -108,8 +110,8 @@ def _replace_session(main: MainScreen, session: Session) -> None:
     main.remember()
     in_force = main.filter.in_force
     wanted = None if in_force is None else compile_filter(in_force.text, main.named)
-    fresh = get_window(main).replace_main_screen(session, wanted, title=make_title(session.paths))
-    fresh.call_after_refresh(fresh.show_message, f"{len(session.paths)} files are one timeline")
+    fresh = get_window(main).replace_main_screen(session, wanted, title=make_title(list_paths(session)))
+    fresh.call_after_refresh(fresh.show_message, f"{len(list_paths(session))} files are one timeline")
 
 
 def make_title(paths: tuple[str, ...]) -> str:

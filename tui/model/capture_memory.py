@@ -11,9 +11,12 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.saved_state import SavedState
+
+if TYPE_CHECKING:
+    from analyzer.session import Session
 
 CAPTURES_KEY = "captures"
 """The key of the saved entries."""
@@ -81,6 +84,15 @@ def add_entry(saved_state: SavedState, entry: CaptureEntry) -> None:
     bounded = entry._replace(marked=entry.marked[:MOST_ROWS], ignored=entry.ignored[:MOST_ROWS])
     texts = [json.dumps(each._asdict()) for each in (bounded, *others)]
     saved_state.set(CAPTURES_KEY, texts[:MOST_CAPTURES])
+
+
+def list_paths(session: Session) -> tuple[str, ...]:
+    """Returns the absolute paths of a session's files; none for pipes and live captures."""
+    packets = session.packets
+    names = [info.path for info in packets.files]
+    if packets.succession is not None or packets.follows or not all(map(os.path.isfile, names)):
+        return ()
+    return tuple(map(os.path.abspath, names))
 
 
 def measure_size(paths: Sequence[str]) -> int:

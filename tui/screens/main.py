@@ -177,9 +177,9 @@ class MainScreen(CrashGuard, Screen[None]):
 
     def remember(self) -> None:
         """Remembers the state of a capture of files, for the next time that they are opened."""
-        from tui.model.capture_memory import CaptureEntry, add_entry, measure_size
+        from tui.model.capture_memory import CaptureEntry, add_entry, list_paths, measure_size
 
-        paths = self.session.paths
+        paths = list_paths(self.session)
         if not paths:
             return
         entry = self.opened.entry or CaptureEntry(paths, measure_size(paths))
