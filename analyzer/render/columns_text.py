@@ -1,25 +1,36 @@
-"""Lines of cells for people: each column as wide as its widest cell, figures to the right."""
+"""Formats lines of cells for people: each column as wide as its widest cell, numbers to the right."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.columns.text import safe_text
+from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.amounts import format_counted
 
 GAP = 2
 
+_TOGETHER = 4096
+"""Number of rows that are padded at a time."""
+
 
 def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
-    """Returns a line for each row. Columns in `left` are left-aligned. Cells are escaped here."""
-    safe = [[safe_text(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
-    for row in safe:
-        cells = (
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield (" " * gap).join(cells).rstrip()
+    """Yields a line for each row. Columns in `left` are left-aligned. Escapes the cells."""
+    columns = list(map(_escape_column, zip(*rows, strict=True)))
+    widths = [max(map(len, column)) for column in columns]
+    for begin in range(0, len(rows), _TOGETHER):
+        padded = [
+            [cell.ljust(width) if place in left else cell.rjust(width) for cell in column[begin : begin + _TOGETHER]]
+            for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+        ]
+        for row in zip(*padded, strict=True):
+            yield (" " * gap).join(row).rstrip()
+
+
+def _escape_column(cells: Sequence[str]) -> Sequence[str]:
+    """Returns the cells of a column, escaped; most columns need no escapes."""
+    text = "".join(cells)
+    safe = text.isprintable() and text.replace(ELLIPSIS, "").isascii()
+    return cells if safe else [safe_text(cell) for cell in cells]
 
 
 def format_columns(
@@ -32,12 +43,12 @@ def format_columns(
 ) -> Iterator[str]:
     """Formats lines of at most `width` cells. If columns are left out, the last line says how many.
 
-    width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
+    width: None for no limit. least, dropped, lists: see analyzer.render.fitting.fit_columns().
     """
     if width is None:
         yield from align_rows(rows, left)
         return
-    from analyzer.render.fitting import align_cells, fit_columns  # pipes do without
+    from analyzer.render.fitting import align_cells, fit_columns  # not needed for pipes
 
     safe = [[safe_text(cell) for cell in row] for row in rows]
     cells, shown = fit_columns(safe, width, least, dropped, lists)

@@ -1,12 +1,13 @@
-"""Rows of reports: as objects for programs, as cells and tables for people.
+"""Formats rows of reports: as objects for programs, as cells and tables for people.
 
-Rows are numbers of messages here, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
-three digits and a clock. A column in which no line has anything is left out of a table.
+Rows are shown as message numbers, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
+three digits and a time of day. A table leaves out empty columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from analyzer.columns.text import ELLIPSIS, safe_text
@@ -14,34 +15,49 @@ from analyzer.columns.values import format_iso_time
 from analyzer.render.clock import format_clock
 from analyzer.render.columns_text import format_columns as fitted_columns
 from analyzer.render.durations import format_duration
+from dissectors.correlator import SECOND
 from dissectors.report import ReportColumn, ReportRow, ReportType
 
 LONGEST = 40
-"""Characters of a cell in a table."""
+"""Length of a cell in a table, in characters."""
 
 LEAST = 18
-"""Characters of a text that are left where there is little room: an id is not cut."""
+"""Characters of a text that remain in a narrow terminal, enough for an id."""
 
 SHOWN = 6
-"""Messages of a line that a table names."""
+"""Number of messages of a row that a table names."""
 
-_CLOCK = 12
-"""Characters of a clock in tables: to a millisecond."""
+_SECONDS = 8
+"""Length of a time of day without its fraction, in characters."""
 
 Show = Callable[[Any], str]
+
+
+def _format_time(time: int) -> str:
+    """A time (ns since 1970) as a clock to the millisecond."""
+    seconds, rest = divmod(time, SECOND)
+    return f"{_format_seconds(seconds)}.{rest // 1_000_000:03}"
+
+
+@lru_cache(maxsize=1024)
+def _format_seconds(seconds: int) -> str:
+    return format_clock(format_iso_time(seconds * SECOND))[:_SECONDS]
+
 
 _SHOWN: Mapping[str, Show] = {
     "text": str,
     "texts": ", ".join,
     "sentence": str,
     "number": str,
-    "time": lambda time: format_clock(format_iso_time(time))[:_CLOCK],
+    "time": _format_time,
     "duration": format_duration,
     "message": lambda row: str(row + 1),
 }
 _CONVERTED: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
 _LEFT = frozenset({"text", "texts", "sentence"})
 _FIRST, _MESSAGES = "first", "messages"
+_EMPTY = frozenset({"", "0"})
+"""Cells that say nothing."""
 
 
 def format_cell(column: ReportColumn, value: Any) -> str:
@@ -65,7 +81,7 @@ def describe_worst(report: ReportType, entries: Sequence[ReportRow]) -> str:
 
 
 def _name_row(report: ReportType, cells: Mapping[str, Any]) -> str:
-    """The first two texts of a row."""
+    """Returns the first two texts of a row."""
     texts = [str(cells[column.name]) for column in report.columns if column.kind == "text" and cells[column.name]]
     return safe_text(", ".join(texts[:2]), LONGEST)
 
@@ -104,7 +120,7 @@ def _keep_value(value: Any) -> Any:
 
 
 def _cut_middle(text: str) -> str:
-    """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
+    """Cuts a text to LONGEST characters in its middle, because topics and paths often begin alike."""
     if len(text) <= LONGEST and text.isascii() and text.isprintable():
         return text
     half = (LONGEST - 1) // 2
@@ -112,31 +128,37 @@ def _cut_middle(text: str) -> str:
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
 
 
-def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
-    """Yields a head, and a line for each row of a report.
+def _format_column(column: ReportColumn, values: Sequence[Any]) -> list[str]:
+    """Formats the cells of a column in a table; a text that occurs in many rows is formatted once."""
+    show = _SHOWN[column.kind]
+    if column.kind not in _LEFT:
+        cells = ["" if value is None else show(value) for value in values]
+        return cells if max(map(len, cells), default=0) <= LONGEST else list(map(_cut_middle, cells))
+    cut = safe_text if column.kind == "sentence" else _cut_middle
+    if column.kind == "texts":
+        return [cut(show(value)) if value else "" for value in values]
+    known = {value: "" if value is None else cut(value) for value in set(values)}
+    return [known[value] for value in values]
 
-    width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
-    the right; what the line is about and the messages stay.
+
+def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
+    """Yields a title line, and a line for each row of a report.
+
+    width: cells of a line. If there is not enough room, texts become narrower, then columns are left out: first lists,
+    then others from the right. The first column and the messages always remain.
     """
-    places = [
-        place
-        for place, column in enumerate(report.columns)
-        if not place or any(format_cell(column, entry.values[place]) not in ("", "0") for entry in entries)
-    ]
+    rows = [entry.values for entry in entries]
+    cells = [_format_column(column, [row[place] for row in rows]) for place, column in enumerate(report.columns)]
+    places = [place for place, texts in enumerate(cells) if not place or not _EMPTY.issuperset(texts)]
     columns = [report.columns[place] for place in places]
-    rows = [[_FIRST, *map(make_title, columns), _MESSAGES]]
-    for entry in entries:
-        values = [entry.values[place] for place in places]
-        cells = [
-            safe_text(format_cell(column, value))
-            if column.kind == "sentence"
-            else _cut_middle(format_cell(column, value))
-            for column, value in zip(columns, values, strict=True)
-        ]
-        rows.append([_SHOWN["time"](entry.first), *cells, format_messages(entry)])
+    first, messages = [_format_time(entry.first) for entry in entries], map(format_messages, entries)
+    lines = [
+        (_FIRST, *map(make_title, columns), _MESSAGES),
+        *zip(first, *(cells[place] for place in places), messages, strict=True),
+    ]
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
     last = len(columns) + 1
     lists = {place + 1 for place, column in enumerate(columns) if column.kind == "texts"}
     dropped = sorted(range(2, last), key=lambda place: (place not in lists, -place))
     least = dict.fromkeys((*left, last), LEAST)
-    return fitted_columns(rows, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))
+    return fitted_columns(lines, frozenset({0, last} | left), width, least, dropped, frozenset(lists | {last}))

@@ -1,9 +1,9 @@
 """Reads only the command of a frame and its metadata, for readers that need nothing behind them.
 
-Theory. A payload costs several times what the command and the metadata before it do, and a checksum is of all its
-bytes. Whatever is wrong with what stands behind, these two are what they are; and where anything in them is out of the
-ordinary, the frame is left to values(). Names that markers tell are asked of all messages, and few are markers: not
-those whose bytes have none of the field that says so.
+Theory. A payload costs several times as much as the command and the metadata before it, and a checksum covers all its
+bytes. Damage behind these two does not change them; if anything in them is unusual, values() reads the frame. Field
+names of markers are possible for all messages, but few messages are markers: those without the deciding field are
+skipped.
 """
 
 from __future__ import annotations
@@ -31,13 +31,25 @@ _METADATA = frozenset({"metadata", "encrypted", "chunk"})
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Makes a decoder of the asked fields alone; None where these need the whole frame."""
     command = None if context.code is None else commands().get(context.code)
-    if command is None or command.code not in (SEND, MESSAGE):
+    if command is None:
         return None
     names = {field.name for field in command.message.fields.values()}
     behind = {path for path in paths if path[0] not in names}
+    if command.code not in (SEND, MESSAGE):
+        return None if behind or command.error is not None else _project_command
     markers = {path for path in behind if path[:2] == _MARKER}
     parts = {path[0] for path in behind - markers}
     return partial(_project, bool(parts), bool(markers)) if parts <= _METADATA else None
+
+
+def _project_command(message: bytes) -> dict[str, Any] | None:
+    """The fields of a command that nothing follows."""
+    sections = PlainSections(message)
+    try:
+        found, end = decode_command(sections)
+    except FAILURES:
+        return None
+    return found if end == sections.end else None
 
 
 def _project(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:

@@ -1,18 +1,19 @@
 """A command's header to values, plain or symbolic (wire.frame): headers that are written as RocketMQ writes them.
 
-Facts. A frame is an int32 length, an int32 whose highest byte says how the header is written and whose rest is the
-header's length, the header, and the body up to the frame's end. Written as JSON (0) the header is one object; written
-as ROCKETMQ (1) it is int16 code, int8 language, int16 version, int32 opaque, int32 flag, a remark behind an int32
-length, and behind another one the extFields: each a key behind an int16 length and a value behind an int32.
+Facts. A frame is an int32 length, an int32 whose highest byte is the header's format and whose rest is the header's
+length, the header, and the body up to the frame's end. In the format JSON (0) the header is one object. In the format
+ROCKETMQ (1) it is int16 code, int8 language, int16 version, int32 opaque, int32 flag, a remark behind an int32 length,
+and behind another length the extFields: each a key behind an int16 length and a value behind an int32.
 
 Theory. Most of the JSON on the wire is strict, and the C parser of the standard library reads it fifty times faster
-than a reader that keeps places. Anything unusual (fastjson's bare keys, broken text, deep nesting, secrets) raises one
-of emit.FAILURES; then command_fields.py makes nodes, and the values are folded out of them.
+than a reader that records places. Anything unusual (fastjson's bare keys, broken text, deep nesting, secrets) raises
+one of emit.FAILURES; then command_fields.py makes nodes, and the values are folded from them.
 """
 
 from __future__ import annotations
 
 import json
+from itertools import repeat
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -126,8 +127,9 @@ def decode_command(frame: Frame) -> CommandHeader:
 
 def _decode_json(frame: Frame, at: int, stop: int) -> CommandHeader:
     found = frame.json(at, stop, _decode_object)
-    get = found.get
-    code, version, flag, name = (frame.specialise(get(each)) for each in ("code", "version", "flag", "language"))
+    get, specialise = found.get, frame.specialise
+    code, version, flag = specialise(get("code")), specialise(get("version")), specialise(get("flag"))
+    name = specialise(get("language"))
     opaque, remark, ext = get("opaque"), get("remark"), get("extFields")
     if not type(code) is type(version) is type(flag) is int or type(name) is not str:
         raise Unfit
@@ -135,9 +137,11 @@ def _decode_json(frame: Frame, at: int, stop: int) -> CommandHeader:
         raise Unfit
     if ext is None:
         ext = {}
-    elif type(ext) is not dict or not all(isinstance(value, str) for value in ext.values()):
+    elif type(ext) is not dict or not all(map(isinstance, ext.values(), repeat(str))):
         raise Unfit
-    if not all(_LOWEST <= number <= _HIGHEST for number in (code, version, opaque, flag)):
+    if not (_LOWEST <= code <= _HIGHEST and _LOWEST <= version <= _HIGHEST and _LOWEST <= flag <= _HIGHEST):
+        raise Unfit
+    if not _LOWEST <= opaque <= _HIGHEST:
         raise Unfit
     return CommandHeader(code, name, version, flag, remark, ext, "JSON", stop)
 

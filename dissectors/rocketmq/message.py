@@ -1,7 +1,7 @@
 """One frame to values or to a tree.
 
-Theory. The header is read by itself; the body needs the operation, which an answer does not say, so it comes with the
-Context. An answer's own code is its error, if it is not the one that means success.
+Theory. The header is read by itself. The body needs the operation, which an answer does not contain, so it comes with
+the Context. An answer's own code is its error, unless it means success.
 """
 
 from __future__ import annotations
@@ -80,11 +80,10 @@ def decode_header(frame: Frame, fields: HeaderClass) -> tuple[CommandHeader, dic
     secrets = SECRETS.intersection(ext)
     for name in secrets:
         ext[name] = frame.hide(ext[name])
-    for name, text in ext.items():
-        field = fields.get(name)
-        if field is not None:
-            convert, bounds = None if name in secrets else field.convert, BOUNDS.get(field.spec.type)
-            header[field.name] = text if convert is None else frame.convert(text, convert, bounds)
+    for name in filter(fields.__contains__, ext):
+        text, field = ext[name], fields[name]
+        convert = None if name in secrets else field.convert
+        header[field.name] = text if convert is None else frame.convert(text, convert, BOUNDS.get(field.spec.type))
     if "sysFlag" in header:  # decides how the body is to be read
         header["sysFlag"] = frame.specialise(header["sysFlag"])
     return command, header
@@ -186,7 +185,8 @@ def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     fields = find_header_class(context.code, context.role is Role.RESPONSE)
     if not all(path[0] in _FROM_HEADER for path in paths) or (fields is None and paths != {REPORTED}):
         return None
-    known: HeaderClass = {} if fields is None else fields
+    names = {path[1] if len(path) > 1 else None for path in paths - {REPORTED}}
+    known: HeaderClass = {wire: field for wire, field in (fields or {}).items() if field.name in names or None in names}
     reports = REPORTED in paths
 
     def project(message: bytes) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ LONG = SECOND
 """Nanoseconds that a message waits for a consumer with permits before that is worth saying."""
 
 MOST_UNACKNOWLEDGED = 1 << 18
-"""Messages of all consumers together that are remembered until they are acknowledged."""
+"""Entries of all consumers together that are remembered until they are acknowledged."""
 
 _ENTRY = ("message_id", "ledgerId"), ("message_id", "entryId")
 _MS = 1_000_000
@@ -37,7 +37,8 @@ _REQUEST = (Role.REQUEST,)
 class _Consumer:
     """A consumer. since: when it was sent something last, or got permits, ns since 1970. losses: see MessageEvent.
 
-    unacknowledged: what it has not acknowledged; most: how many these were since it was sent something last.
+    unacknowledged: the messages of each entry that it has not acknowledged; pending: of all of them; most: what that
+    was since it was sent something last.
     """
 
     name: str
@@ -45,7 +46,8 @@ class _Consumer:
     permits: ConsumerPermits
     losses: int
     since: int
-    unacknowledged: dict[Place, None] = field(default_factory=dict)
+    unacknowledged: dict[Place, int] = field(default_factory=dict)
+    pending: int = 0
     most: int = 0
 
 
@@ -55,7 +57,7 @@ class BlockedConsumers(PulsarCheck):
     def _begin(self) -> None:
         self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.forget)
         self.remembered = 0
-        """Unacknowledged messages of all consumers."""
+        """Unacknowledged entries of all consumers."""
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
         self.stored: BoundedTable[tuple[str, Place], int] = BoundedTable()
@@ -116,7 +118,7 @@ class BlockedConsumers(PulsarCheck):
             last = max(places)
             places = [each for each in known.unacknowledged if each <= last]
         for each in places:
-            known.unacknowledged.pop(each, None)
+            known.pending -= known.unacknowledged.pop(each, 0)
         self.remembered -= before - len(known.unacknowledged)
 
     def receive_message(self, event: MessageEvent) -> None:
@@ -128,14 +130,16 @@ class BlockedConsumers(PulsarCheck):
         is_delayed = isinstance(metadata, dict) and metadata.get("deliver_at_time") is not None
         if stored is not None and (known.permits.now or 0) > 0 and not number(event.values, "redelivery_count"):
             waited = event.time - max(stored, known.since)
-            if waited >= LONG and known.most > len(known.unacknowledged) and not is_delayed:
+            if waited >= LONG and known.most > known.pending and not is_delayed:
                 self.find("blocked", who=known.name, took=waited, count=known.most)
-        known.permits.take(count_messages(event.values), event.time)
+        count = count_messages(event.values)
+        known.permits.take(count, event.time)
         known.since = event.time
         if self.remembered < MOST_UNACKNOWLEDGED and place not in known.unacknowledged:
-            known.unacknowledged[place] = None
+            known.unacknowledged[place] = count
+            known.pending += count
             self.remembered += 1
-        known.most = len(known.unacknowledged)
+        known.most = known.pending
 
     on = (
         subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=_REQUEST)

@@ -45,6 +45,8 @@ _PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 """
 
+_NOTHING_ELSE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
 _SETTINGS = """<settings xmlns="http://maven.apache.org/SETTINGS/1.0.0">
 <mirrors><mirror><id>given</id><mirrorOf>*</mirrorOf><url>{url}</url></mirror></mirrors>
 </settings>
@@ -65,12 +67,14 @@ class Jars:
 
     managed: projects whose own list of versions is followed, where there are too many for pins: a server that was
     built against one release of a library is otherwise given another by the nearest of those that ask for it.
+    alone: without what they need.
     """
 
     name: str
     artifacts: tuple[str, ...]
     pins: tuple[str, ...] = ()
     managed: tuple[str, ...] = ()
+    alone: bool = False
 
 
 def fetched(jars: Jars, java: str) -> Path:
@@ -78,7 +82,7 @@ def fetched(jars: Jars, java: str) -> Path:
     project = _PROJECT.format(
         pins=_dependencies(jars.pins),
         imports=_dependencies(jars.managed, "<type>pom</type><scope>import</scope>"),
-        artifacts=_dependencies(jars.artifacts),
+        artifacts=_dependencies(jars.artifacts, _NOTHING_ELSE if jars.alone else ""),
     )
     folder = cache() / f"{jars.name}-{hashlib.sha256(project.encode()).hexdigest()[:12]}"
     if folder.is_dir():
