@@ -68,6 +68,9 @@ CASES = {
     "incidents/p424_no_permits": [
         f"starved-consumer: {CONSUMER}/permits asked for no more messages for 13 s, with 36 messages sent to its topic",
     ],
+    "incidents/p424_transaction_timeout": [
+        "transaction-timeout: Transaction (0,0) was not ended within its timeout of 3 s, so its coordinator",
+    ],
     "incidents/m550_subscriptions_differ": [
         "subscription-conflict: 127.0.0.1@blue and 127.0.0.1@red are in group group and have different subscriptions",
     ],
