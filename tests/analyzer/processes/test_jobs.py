@@ -45,7 +45,6 @@ COMMANDS = [
     ["export", "-o", "-", "--as", "ndjson", "--fields", "-Y", "kafka.topic", "--partners", PULSAR],
     ["export", "-o", "-", "--as", "tsv", "--time-format", "delta", KAFKA],
     ["report", "deliveries", PULSAR],
-    ["report", KAFKA],
 ]
 
 PROGRAM = """
@@ -152,14 +151,14 @@ def test_all_end_with_the_one_that_is_interrupted(run: str, number: signal.Signa
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = run(*command, "--jobs", "1")
     monkeypatch.setattr(shared_printing, "FIRST", 20)
     monkeypatch.setattr(printer, "TOGETHER", 100)
     monkeypatch.setattr(printer, "TOGETHER_SHORT", 100)
     monkeypatch.setattr(reports, "FRAGMENT", 100)
     monkeypatch.setattr(jobs, "LEAST", 100)
-    alone, *others = (run(*command, "--jobs", count) for count in ("1", "2", "3"))
     assert alone.returncode == 0
-    for together in others:
+    for together in (run(*command, "--jobs", count) for count in ("2", "3")):
         assert together.stdout == alone.stdout
         assert together.stderr == alone.stderr
         assert together.returncode == 0
