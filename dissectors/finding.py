@@ -94,6 +94,7 @@ CODES: dict[str, str] = {
         "a client sent no heartbeat for so long that it is dropped from its groups (only doctor reports it)"
     ),
     "leader-changed": "partitions have another leader than before (only doctor reports it)",
+    "broker-stopped": "a broker stopped in good order, or wants to and cannot (only doctor reports it)",
     "controller-changed": "the cluster has another controller than before (only doctor reports it)",
     "member-expelled": "a coordinator removed a member from its group (only doctor reports it)",
     "slow-rebalance": "a group stood still for long while it rebalanced (only doctor reports it)",
@@ -113,6 +114,9 @@ CODES: dict[str, str] = {
     "number-reused": "a request has the number of another one that has no answer yet (only doctor reports it)",
     "producers-in-turns": "producers take a topic from one another again and again (only doctor reports it)",
     "reconnect-loop": "a client requests the same producer or consumer again and again (only doctor reports it)",
+    "outstanding-limit": (
+        "so many requests wait that a server stops to read from its clients (only doctor reports it)"
+    ),
     "oversized-packet": "a packet is near the bound of jute.maxbuffer, or beyond it",
     "word-refused": "the server does not answer this four-letter word: it is not on its list",
     "slow-quorum": "a server took long to confirm a transaction, or a leader to commit it (only doctor reports it)",
@@ -174,6 +178,7 @@ ADVICE: dict[str, str] = {
     "subscription-conflict": "Give all members of the group the same subscription.",
     "late-heartbeat": "Look for pauses of the client.",
     "leader-changed": "Look in the log of the broker that led before: it stopped, or lost its connection.",
+    "broker-stopped": "Do nothing if somebody stopped it on purpose. Otherwise look in its log at this time.",
     "controller-changed": "Look in the log of the controller that led before: it stopped, or lost its connection.",
     "member-expelled": "Look at its heartbeats and polls, which session.timeout.ms and max.poll.interval.ms limit.",
     "slow-rebalance": "Find out which member joined late. All members wait for it, at most for max.poll.interval.ms.",
@@ -189,6 +194,7 @@ ADVICE: dict[str, str] = {
     "producers-in-turns": "Let only one of the producers run.",
     "slow-quorum": "Look at the disks of the servers: a slow fsync is the most common cause.",
     "far-timestamp": "Check the clocks of producers and brokers.",
+    "outstanding-limit": "Let clients wait for answers before they ask again, or give the server faster disks.",
     "oversized-packet": "Raise jute.maxbuffer on servers and clients, or make the data smaller.",
     "slow-replica": "Look at the load and the network of the replica.",
     "trailing-bytes": "Check whether the sender is newer than this program, and has fields that it does not know.",

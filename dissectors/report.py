@@ -33,6 +33,36 @@ No field is called so. A picker that is asked for it gives it under this name, a
 """
 
 
+BAD_ENDS = frozenset(
+    {
+        "aborted",
+        "conflict",
+        "dead",
+        "expelled",
+        "expired",
+        "failed",
+        "fenced",
+        "late",
+        "lost",
+        "missing",
+        "overdue",
+        "popped again",
+        "refused",
+        "returned",
+        "rolled back",
+        "silent",
+        "timed out",
+        "unanswered",
+        "unfinished",
+        "unreceipted",
+    }
+)
+"""Words in the columns of _ENDS that say that something did not go as it should."""
+
+_ENDS = ("state", "outcome", "result", "verdict")
+"""The columns that say how something ended."""
+
+
 class ReportColumn(NamedTuple):
     """A column: how programs call it (a duration ends in `_ns`), what it holds, and what that is, for people."""
 
@@ -127,6 +157,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     diagnosed: whether a diagnosis of the capture reads it (`diagnose`); only one that wants few messages.
     has_events: whether its rows have events for the timeline (`list_events`).
+    worst: the columns by which a row is worse where nothing failed, the larger the worse; by default its first measured
+    duration. selects: the filter fields that choose all messages of a row, by the column with their value.
     """
 
     name: ClassVar[str]
@@ -141,6 +173,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     shares_name: ClassVar[bool] = False
     diagnosed: ClassVar[bool] = False
     has_events: ClassVar[bool] = False
+    worst: ClassVar[Sequence[str]] = ()
+    selects: ClassVar[Sequence[tuple[str, str]]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -238,12 +272,38 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         return entry.first, entry.rows[0][1] if entry.rows else -1
 
     @classmethod
+    def list_worst(cls) -> Sequence[str]:
+        """Returns `worst`, or its default."""
+        return cls.worst or [each.name for each in cls.columns if each.kind == "duration" and not _is_limit(each)][:1]
+
+    @classmethod
+    def measure_badness(cls, entry: ReportRow) -> tuple[float, ...]:
+        """Returns how bad a closed row is, for pages that show the worst first: a greater tuple is worse."""
+        cells = cls.cells(entry)
+        failed = any(cells.get(name) in BAD_ENDS for name in _ENDS)
+        has_errors = bool(cells.get("errors") or cells.get("error"))
+        return (
+            cls.is_fault(cells),
+            failed,
+            has_errors,
+            *(
+                len(value) if isinstance(value := cells.get(name), str | list) else value or 0
+                for name in cls.list_worst()
+            ),
+        )
+
+    @classmethod
     def cells(cls, entry: ReportRow) -> dict[str, Any]:
         """Returns the values of a closed row, by column."""
         return {column.name: value for column, value in zip(cls.columns, entry.values, strict=True)}
 
 
 ReportType: TypeAlias = type[Report[Any]]
+
+
+def _is_limit(column: ReportColumn) -> bool:
+    """Whether a duration is one that somebody asked for, not one that was measured."""
+    return "timeout" in column.name
 
 
 def _reader(name: str, kind: Kind, of: str | Callable[[Any], Any] | None) -> Callable[[Any], Any]:

@@ -64,8 +64,8 @@ class RootCause(NamedTuple):
 
     code: of the finding that is the cause, or the name of its error. effects: codes of findings, and names of errors,
     that it explains. before, after: ns before and behind one of its messages within which they count. same: what cause
-    and effect must have in common: `stream`, `server`, `client` (an address without its port), `subject`, or `` for
-    nothing.
+    and effect must have in common: `stream`, `server`, `client` (an address without its port), `name` (that of the
+    client, as a session), `subject`, or `` for nothing.
     """
 
     code: str

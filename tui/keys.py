@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "graphs", "map"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -25,6 +25,8 @@ TITLES: dict[KeyPlace, str] = {
     "folding": "In findings (F), packets (P) and conversations (f)",
     "views": "In statistics (s) and conversations (C)",
     "diagram": "In the sequence diagram (S)",
+    "graphs": "In graphs (I)",
+    "map": "In the service map (M)",
 }
 
 
@@ -104,6 +106,8 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue", "follow"),
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
+        ("I", "pages.open_graphs", "I", "graphs: rate, bytes, errors, latency over time; the heatmap of latencies"),
+        ("M", "pages.open_map", "M", "service map: clients and servers, with rate, latency and errors between them"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -134,7 +138,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("", "appearance.choose_palette", "", "theme: dark, light, high contrast, the terminal's colours"),
         ("s", "pages.open_statistics", "s", "statistics of what is shown; Tab, 1 to 9: another view", "statistics"),
         ("C", "pages.open_conversations", "C", "conversations: connections, endpoints, client hosts"),
-        ("", "pages.open_reports", "", "reports: what happened to groups, producers, sessions, deliveries, ..."),
+        ("H", "pages.open_reports", "H", "reports: what happened to groups, producers, sessions; the worst first"),
         ("y", "copying.choose_copy", "y", "copy: value, bytes, row, filter; also to a file", "copy", True),
         ("Y", "copying.copy_again", "Y", "copy the same kind of data of the current selection"),
         ("w", "saving.choose_rows", "w", "save messages: as lines, tables, packets, objects", "save", True),
@@ -235,6 +239,19 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "detail(0.5)", "-", "fewer arrows"),
         ("w", "save", "w", "save it as text, SVG or Mermaid", "", True),
     ),
+    "graphs": (
+        ("right,l", "screen.inward", "l, Right", "select the next interval; Enter then keeps only its messages"),
+        ("left,h", "screen.outward", "h, Left", "the interval before; Esc selects all times"),
+        ("shift+right,greater_than_sign", "screen.extend(1)", ">, Shift+Right", "select one more interval"),
+        ("shift+left,less_than_sign", "screen.extend(-1)", "<, Shift+Left", "select one interval less"),
+        ("space", "screen.fold", "Space", "draw the line of the selected value, or leave it out"),
+        ("b", "screen.choose_field", "b", "by which field: a line for each of its values"),
+        ("a", "screen.log", "a", "a logarithmic axis, or a linear one"),
+        ("equals_sign,plus", "screen.more", "=, +", "shorter intervals"),
+        ("minus", "screen.less", "-", "longer intervals"),
+        ("w", "screen.save", "w", "save the graph as SVG", "", True),
+    ),
+    "map": (("w", "save", "w", "save the map as SVG, DOT (Graphviz) or Mermaid", "", True),),
 }
 
 KEYS = tuple(
@@ -256,6 +273,8 @@ FOOTER = ("/", "s", "F", "f", "x", "o", "?", "q", "p", "Tab", "v")
 
 SYNONYMS: Mapping[str, str] = {
     "pages.open_statistics": "latency p99 percentile rate throughput volume chart",
+    "pages.open_map": "topology dependency nodes edges clients brokers coordinators",
+    "pages.open_graphs": "plot chart io graph heatmap percentile throughput in flight concurrency time series",
     "pages.open_findings": "problems errors warnings expert info diagnosis",
     "pages.open_conversation": "tcp stream dialogue transcript",
     "pages.open_conversations": "connections endpoints hosts clients streams",

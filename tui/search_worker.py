@@ -1,8 +1,9 @@
-"""Finds the next message that has a text, bytes, or a filter's fields, in another thread, and the place in the message.
+"""Finds the messages that have a text, bytes, or a filter's fields, in another thread, and the place in each.
 
 Theory. The begin of the input says what is searched: `0x` or a quote begins bytes, `=` a filter, anything else is a
 text. Only rows in the list are searched. The worker also decodes the message that it found, because finding the place
-in a long message takes time. The place is a path of indexes in the tree and holds for any decoding of that message.
+in a long message takes time. The place is a path of indexes in the tree and holds for any decoding of that message. The
+first message found is shown at once. The search goes on and counts the others; when it has ended, all are known.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
@@ -23,8 +26,7 @@ from tui.filter_worker import RowReaders
 from tui.model.detail import ByteRange, find_fields
 
 if TYPE_CHECKING:
-    from analyzer.query import search as find
-    from analyzer.query.search import SearchTarget
+    from analyzer.query.search import SearchTarget, TreePlace
 
 FILTER_SIGN, BYTES_SIGNS = "=", ("0x", "0X", '"', "'")
 """The signs that begin a filter, and bytes."""
@@ -53,7 +55,7 @@ class SearchResult:
 
     search: Search
     row: int | None
-    place: find.TreePlace | None = None
+    place: TreePlace | None = None
 
     @property
     def has_wrapped(self) -> bool:
@@ -78,16 +80,50 @@ class SearchResult:
         return path or find_fields(tree, where.source, where.offset), where
 
 
+class SearchHits(NamedTuple):
+    """The messages that a search has found so far: `rows` in the order of the search.
+
+    percent: how many of the rows were searched, 0 to 100. seconds_left: an estimate, None if it is not known yet.
+    is_final: the input has ended, so that another search would find the same.
+    """
+
+    search: Search
+    rows: Ints
+    percent: int = 0
+    seconds_left: float | None = None
+    is_final: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows have been searched."""
+        return self.percent == 100
+
+    def describe(self, row: int) -> str:
+        """Describes which of the messages found a row is, such as `3 of 17`."""
+        rows = np.sort(self.rows)
+        place = int(np.searchsorted(rows, row)) + 1
+        if self.is_complete:
+            return f"{place:,} of {len(rows):,}"
+        return f"{len(rows):,} found in {self.percent} %{format_rest(self.seconds_left)}"
+
+
+def format_rest(seconds: float | None) -> str:
+    """Formats the time that a search still takes, with a comma before it; nothing if it is unknown or short."""
+    return "" if seconds is None or seconds < 1 else f", {seconds:.0f} s left"
+
+
 class SearchWorker:
     """Runs searches; used by the thread that paints.
 
-    on_progress: gets the progress, 0 to 100; on_end: gets the result. Both are called only for the current search.
+    on_progress: gets what is found, while searching; on_end: gets the first message found, or that there is none. Both
+    are called only for the current search.
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
         self.text = ""
         self.result: SearchResult | None = None
-        self.on_progress: Callable[[int], object] = lambda percent: None
+        self.hits: SearchHits | None = None
+        self.on_progress: Callable[[SearchHits], object] = lambda hits: None
         self.on_end: Callable[[SearchResult], object] = lambda found: None
         self._session, self._readers, self._worker = session, readers, worker
         self._sought: SearchTarget | None = None
@@ -101,6 +137,7 @@ class SearchWorker:
     def set_target(self, words: str, sought: SearchTarget) -> None:
         """Sets the target, and stops the search for another one."""
         self.stop()
+        self.hits = None
         self.text, self._sought = words, sought
 
     def start(self, row: int, among: Ints, *, forward: bool) -> None:
@@ -109,7 +146,14 @@ class SearchWorker:
         self.stop()
         self.result = None
         self._search = Search(self._sought, row, among, forward=forward)
-        self._worker.submit("find", partial(self._run, self._search), self._take_result)
+        known = self.hits
+        if known is not None and known.is_complete and known.is_final and np.array_equal(known.search.among, among):
+            self.hits = known._replace(search=self._search)
+            work = partial(self._pick, self._search, known.rows)
+        else:
+            self.hits = None
+            work = partial(self._run, self._search)
+        self._worker.submit("find", work, self._take_hits)
 
     def stop(self) -> bool:
         """Stops the search; returns whether there was one."""
@@ -120,8 +164,8 @@ class SearchWorker:
         return search is not None
 
     def is_searching(self, *, forward: bool) -> bool:
-        """Returns whether a search in that direction is running."""
-        return self._search is not None and self._search.forward is forward
+        """Returns whether a search in that direction is running that has found nothing yet."""
+        return self._search is not None and self._search.forward is forward and self.result is None
 
     def get_result_in(self, row: int) -> SearchResult | None:
         """Returns the last result if it is in this row; otherwise drops it."""
@@ -130,38 +174,65 @@ class SearchWorker:
         return self.result
 
     def _take_result(self, found: SearchResult) -> None:
-        """Takes the result of the current search; ignores others."""
+        """Takes the first message that the current search has found; ignores others."""
         if found.search is self._search:
-            self._search, self.result = None, found
+            self.result = found
             self.on_end(found)
 
-    def _report_progress(self, search: Search, percent: int) -> None:
-        if search is self._search:
-            self.on_progress(percent)
+    def _take_progress(self, hits: SearchHits) -> None:
+        if hits.search is self._search:
+            self.hits = hits
+            self.on_progress(hits)
 
-    def _run(self, search: Search) -> SearchResult:
+    def _take_hits(self, hits: SearchHits) -> None:
+        """Takes all that the current search has found; ignores others."""
+        if hits.search is not self._search:
+            return
+        self._search, self.hits = None, hits
+        self.on_progress(hits)
+
+    def _run(self, search: Search) -> SearchHits:
         """Searches, in the worker thread."""
+        from analyzer.processes.jobs import choose_jobs
         from analyzer.query import search as find
 
-        reader, _ = self._readers.get_reader()
-        searched, last_report = 0, time.monotonic()
-
-        def is_stopped() -> bool:
-            nonlocal searched, last_report
+        reader, has_ended = self._readers.get_reader()
+        jobs = choose_jobs(self._session.packets.counts.bytes) if has_ended else 1
+        hits, began = SearchHits(search, np.zeros(0, np.int64)), time.monotonic()
+        last_report = began
+        for step in find.iterate_matches(
+            search.sought, reader, search.start, forward=search.forward, among=search.among, jobs=jobs
+        ):
             now = time.monotonic()
-            if now > last_report + PROGRESS_INTERVAL and not search.is_stopped.is_set():
+            percent = min(100 * step.examined // len(search.among), 99)
+            rest = (now - began) * (len(search.among) - step.examined) / step.examined
+            is_first = not len(hits.rows) and len(step.matches)
+            hits = SearchHits(search, np.concatenate((hits.rows, step.matches)), percent, rest)
+            if search.is_stopped.is_set():
+                return hits
+            if is_first:
+                self._worker.post(partial(self._take_result, self._locate(search, int(step.matches[0]))))
+            if now > last_report + PROGRESS_INTERVAL:
                 last_report = now
-                percent = min(100 * searched // max(len(search.among), 1), 99)
-                self._worker.post(partial(self._report_progress, search, percent))
-            searched += find.STEP
-            return search.is_stopped.is_set()
+                self._worker.post(partial(self._take_progress, hits))
+        if not len(hits.rows):
+            self._worker.post(partial(self._take_result, SearchResult(search, None)))
+        return hits._replace(percent=100, seconds_left=None, is_final=has_ended)
 
-        row = find.find_row(
-            search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped
-        )
-        if row is None:
-            return SearchResult(search, None)
-        places = find.find_places(search.sought, decode_tree(self._session, row))
+    def _pick(self, search: Search, known: Ints) -> SearchHits:
+        """Picks the next of all messages that have the target, in the worker thread."""
+        rows = np.sort(known)
+        turn = int(np.searchsorted(rows, search.start, "right" if search.forward else "left"))
+        row = int(rows[turn % len(rows)] if search.forward else rows[turn - 1]) if len(rows) else None
+        found = SearchResult(search, None) if row is None else self._locate(search, row)
+        self._worker.post(partial(self._take_result, found))
+        return SearchHits(search, rows, 100, is_final=True)
+
+    def _locate(self, search: Search, row: int) -> SearchResult:
+        """Finds the place of the target in a message, in the worker thread."""
+        from analyzer.query.search import find_places
+
+        places = find_places(search.sought, decode_tree(self._session, row))
         return SearchResult(search, row, places[0] if places else None)
 
 

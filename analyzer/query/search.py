@@ -1,14 +1,15 @@
-"""Finds the next message that contains a text or bytes, and the place of the match in it.
+"""Finds the next message that contains a text or bytes, and the position of the match in it.
 
-Theory. What is sought is a filter like any other, so the command line finds the same (`list -Y 'text contains "x"'`).
-Here rows are asked from a place on, forwards or backwards, a few at a time, so that whoever waits can show how far it
-got, or stop. In a message that was found, what is sought is looked for once more in its tree, for the field and the
-bytes that say it.
+Theory. The search target is a filter like any other, so the command line finds the same (`list -Y 'text contains
+"x"'`). Here rows are tested from a start on, forwards or backwards, a few at a time, so that the caller can show
+progress or stop. In a message that was found, the target is searched again in its tree, to find the field and the
+bytes.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,13 +19,20 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
+from analyzer.processes.jobs import map_in_order
 from analyzer.query.fields.leaves import list_texts
 from analyzer.query.filter import Filter, compile_filter
 from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree
 
-STEP = 1024
-"""Rows that are asked at one time."""
+FIRST_STEP, LARGEST_STEP = 1024, 98_304
+"""Number of rows that are tested in the first step, and at most in any step."""
+
+STEPS_ALONE = 3
+"""Number of steps before other processes help: most searches end in these."""
+
+STEP_SECONDS = 0.4
+"""Target processor time of a step in seconds; the speed of each step gives the size of the next."""
 
 _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
@@ -39,7 +47,7 @@ class SearchTarget:
 
 
 class TreePlace(NamedTuple):
-    """A place in a tree: the indexes of the nodes from the outside in (none: no single node), and the bytes."""
+    """A place in a tree: the indexes of the nodes from the outside in (empty: no single node), and the bytes."""
 
     path: tuple[int, ...]
     source: int
@@ -82,30 +90,64 @@ def find_row(
 ) -> int | None:
     """Returns the first row after `start` that matches the target, or None.
 
-    The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
-    looked at, rising; None: all. `stop` is asked every STEP rows.
+    The search wraps around: after the last row it continues with the first, up to `start` itself. among: the rows that
+    are searched, in ascending order; None: all. `stop` is called before each step.
     """
-    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
-    for some in _iterate_turns(rows, start, forward):
+    for step in iterate_matches(sought, reader, start, forward=forward, among=among):
+        if len(step.matches):
+            return int(step.matches[0])
         if stop():
             return None
-        matching = sought.filter.select_rows(reader, np.sort(some))
-        if len(matching):
-            return int(matching[0] if forward else matching[-1])
     return None
 
 
-def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
-    """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
+class SearchStep(NamedTuple):
+    """A step of a search: its matches in search order, and the number of rows examined so far."""
+
+    matches: Ints
+    examined: int
+
+
+def iterate_matches(
+    sought: SearchTarget,
+    reader: RowReader,
+    start: int,
+    *,
+    forward: bool = True,
+    among: Ints | None = None,
+    jobs: int = 1,
+) -> Iterator[SearchStep]:
+    """Yields all matches in search order, step by step; see find_row().
+
+    jobs: number of processes that share the work after the first steps, whose speed gives the size of the others.
+    """
+    rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
     before, behind = rows[:turn], rows[turn:]
-    for run in (behind, before) if forward else (before[::-1], behind[::-1]):
-        for first in range(0, len(run), STEP):
-            yield run[first : first + STEP]
+    runs = (behind, before) if forward else (before[::-1], behind[::-1])
+
+    def examine(some: Ints) -> Ints:
+        matching = sought.filter.select_rows(reader, np.sort(some))
+        return matching if forward else matching[::-1]
+
+    size, examined, steps = FIRST_STEP, 0, 0
+    for run in runs:
+        first = 0
+        while first < len(run) and (jobs == 1 or steps < STEPS_ALONE):
+            some, began = run[first : first + size], time.thread_time()
+            matching = examine(some)
+            first, examined, steps = first + len(some), examined + len(some), steps + 1
+            yield SearchStep(matching, examined)
+            pace = STEP_SECONDS / max(time.thread_time() - began, 1e-4)
+            size = max(FIRST_STEP, min(int(len(some) * pace), 4 * size, LARGEST_STEP))
+        parts = [run[begin : begin + size] for begin in range(first, len(run), size)]
+        for part, matching in zip(parts, map_in_order(examine, parts, jobs), strict=True):
+            examined += len(part)
+            yield SearchStep(matching, examined)
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:
-    """Returns where a message has the target: fields with the text, or bytes of a source; none for rows."""
+    """Returns where a message has the target: fields with the text, or bytes of a source; empty for a filter."""
     if sought.data is not None:
         return [place for source in tree.sources for place in _find_in_bytes(sought.data, source.data, source.id)]
     if sought.text is not None:

@@ -1,4 +1,4 @@
-"""Details of refused requests: sizes of batches, and offsets that partitions do not have."""
+"""Details of refused requests: sizes of batches, offsets, users that log in, and what the broker says."""
 
 from __future__ import annotations
 
@@ -6,20 +6,45 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dissectors.kafka.reports.fields import read_error
+from dissectors.kafka.sasl.tokens import read_user
+from dissectors.message import Context, Role
 from dissectors.values import number, structs, text
 
 _HEAD = 12
 """Bytes of a batch before what its length counts."""
 
+_AUTHENTICATE = 36
+"""The key of SaslAuthenticate."""
+
 _MOST = 4
 """Partitions that are described."""
 
+_LONGEST = 200
+"""Characters of a message of the broker."""
+
+_TELLING = frozenset(
+    {
+        *("INVALID_CONFIG", "INVALID_REQUEST", "INVALID_PARTITIONS", "INVALID_REPLICATION_FACTOR", "POLICY_VIOLATION"),
+        *("INVALID_REPLICA_ASSIGNMENT", "RESOURCE_NOT_FOUND", "STREAMS_INVALID_TOPOLOGY", "UNACCEPTABLE_CREDENTIAL"),
+        *("REQUEST_TIMED_OUT", "INVALID_TOPIC_EXCEPTION", "UNKNOWN_SERVER_ERROR", "INVALID_UPDATE_VERSION"),
+    }
+)
+"""Errors of which the message beside them tells more than their names do."""
+
 
 def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
-    """Describes what was asked of the partitions that an answer refuses; None where there is nothing to tell."""
+    """Describes what was asked for that an answer refuses, or what the broker says; None for nothing to tell."""
     lists = _LISTS.get(error)
+    if error == "SASL_AUTHENTICATION_FAILED":
+        user, statement = read_user(request, Context(Role.REQUEST, _AUTHENTICATE)), text(answer, "errorMessage")
+        parts = [
+            f"the client logged in as {user}" if user else "",
+            f"the broker says: {statement[:_LONGEST]}" if statement else "",
+        ]
+        return "; ".join(filter(None, parts)) or None
     if lists is None:
-        return None
+        statement = _find_message(error, answer) if error in _TELLING else None
+        return None if statement is None else f"the broker says: {statement[:_LONGEST]}"
     requested, answers, describe = lists
     places = {
         (_name(topic), number(each, "index", number(each, "partition", -1))): each
@@ -38,6 +63,14 @@ def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, 
         for each in describe(places.get((topic, index), {}), index, partition)
     ]
     return " ".join(found[:_MOST]) or None
+
+
+def _find_message(error: str, answer: Mapping[str, Any], depth: int = 3) -> str | None:
+    """The message beside an error, here or in one of the lists of an answer."""
+    if read_error(answer) == error and (statement := text(answer, "errorMessage")):
+        return statement
+    inside = (_find_message(error, each, depth - 1) for value in answer.values() for each in structs(value))
+    return next(filter(None, inside), None) if depth else None
 
 
 def _name(topic: Mapping[str, Any]) -> str | None:

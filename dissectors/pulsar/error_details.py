@@ -1,4 +1,4 @@
-"""Authentication that a broker refused: the method that the client used, and what the broker says."""
+"""Details of refused requests: what the broker says, and the method of a login that it refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 
 from dissectors.values import text
 
+_TELLING = frozenset({"MetadataError", "NotAllowedError", "UnknownError", "InvalidTopicName", "TransactionConflict"})
+"""Errors of which the message in the answer tells more than their names do."""
+
+_REPHRASED = "Encryption is required", "Exceed maximum message size"
+"""Beginnings of messages that a finding tells in other words."""
+
 
 def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
-    """Returns how a client tried to prove who it is, and what the broker says; None for other errors."""
-    if error != "AuthenticationError":
-        return None
-    method = text(request, "auth_method_name")
-    how = "The client gave no credentials" if method in (None, "none") else f"The client used the method {method}"
-    reason = text(answer, "message")
-    return f"{how}; the broker says: {reason[:200]}." if reason else f"{how}."
+    """Returns what the broker says, and of a login how the client tried to prove who it is; None for other errors."""
+    reason = text(answer, "message") or ""
+    statement = f"the broker says: {reason[:200]}" if reason else ""
+    if error == "AuthenticationError":
+        method = text(request, "auth_method_name")
+        how = "The client gave no credentials" if method in (None, "none") else f"The client used the method {method}"
+        return f"{how}; {statement}." if statement else f"{how}."
+    return f"{statement}." if statement and error in _TELLING and not reason.startswith(_REPHRASED) else None

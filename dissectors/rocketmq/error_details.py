@@ -1,4 +1,4 @@
-"""Details of refused requests: offsets that queues do not have, and the access key."""
+"""Details of refused requests: offsets that queues do not have, the access key, and what the server says."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.values import number, struct, text
+
+_TELLING = frozenset(
+    {
+        *("SYSTEM_ERROR", "ILLEGAL_OPERATION", "INVALID_PARAMETER", "CONTROLLER_INVALID_REQUEST", "TRANSACTION_FAILED"),
+        *("FLOW_CONTROL", "SERVICE_NOT_AVAILABLE", "SUBSCRIPTION_PARSE_FAILED"),
+    }
+)
+"""Errors of which the remark in the answer tells more than their names do."""
 
 
 def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
@@ -28,4 +36,4 @@ def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, 
         who = "The request names no access key" if user is None else f"The request has the access key {user}"
         why = remark.partition("AclException:")[2].partition(", org.apache")[0].strip() or remark.partition("\n")[0]
         return f"{who}; the server says: {why[:200]}" if why else f"{who}."
-    return None
+    return f"the server says: {remark.partition(chr(10))[0][:200]}" if remark and error in _TELLING else None

@@ -1,7 +1,7 @@
 """The dissector of the client protocol of Apache ZooKeeper.
 
-Theory. Every message is behind a four-byte size, but for the four-letter commands (four_letter_commands), which a
-client may send instead. What a connection remembers is small: its session, and which xid asked what (conversation.py).
+Theory. Every message is behind a four-byte size, except the four-letter commands (four_letter_commands), which a
+client may send instead. The state of a connection is small: its session, and the opcodes of its xids (conversation.py).
 header.py and probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
 """
 
@@ -21,6 +21,7 @@ class ZooKeeper(Dissector):
     name = "zookeeper"
     ports = (2181,)
     answers_in_order = True
+    outstanding_limit = (1000, "globalOutstandingLimit")
     tls_ports = (2281,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")

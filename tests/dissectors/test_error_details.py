@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dissectors import registry
+from dissectors.wire.secret import Secret
 
 BATCHES = {"topicData": [{"topicId": "x", "partitionData": [{"index": 1, "records": [{"length": 1_200_062}]}]}]}
 FETCHES = {"topics": [{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 99_999}]}]}
@@ -47,6 +48,14 @@ CASES = [
     ("pulsar", "ConsumerBusy", {}, {}, None),
     ("rocketmq", "NO_PERMISSION", {}, {}, "The request names no access key."),
     ("rocketmq", "SYSTEM_ERROR", {}, {}, None),
+    ("rocketmq", "SYSTEM_ERROR", {}, {"remark": "no\n at org"}, "the server says: no"),
+    ("pulsar", "MetadataError", {}, {"message": "Policies not found"}, "the broker says: Policies not found."),
+    ("pulsar", "MetadataError", {}, {"message": "Encryption is required in t"}, None),
+    ("kafka", "INVALID_CONFIG", {}, {"topics": [{"errorCode": 40, "errorMessage": "why"}]}, "the broker says: why"),
+    (
+        *("kafka", "SASL_AUTHENTICATION_FAILED", {"authBytes": Secret(b"\0bob\0x")}, {"errorMessage": "no"}),
+        "the client logged in as bob; the broker says: no",
+    ),
 ]
 
 

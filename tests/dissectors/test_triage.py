@@ -47,7 +47,7 @@ def test_causes_and_effects_exist(dissector: Dissector) -> None:
         assert cause.effects
         assert cause.effects <= CODES.keys() | triage.errors.keys()
         assert cause.code not in cause.effects
-        assert cause.same in ("", "stream", "server", "client", "subject")
+        assert cause.same in ("", "stream", "server", "client", "name", "subject")
 
 
 def test_each_code_has_advice() -> None:

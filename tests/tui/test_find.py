@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
@@ -73,7 +74,7 @@ def test_round_the_ends_every_row_once() -> None:
         await sought(found)
         assert seen == rows
         assert found.row == rows[0]
-        assert found.status() == f"wrapped around, found in message {rows[0] + 1}"
+        assert found.status() == f"wrapped around, found in message {rows[0] + 1} (1 of {len(rows)})"
         await found.press("N")
         await sought(found)
         assert found.row == rows[-1]
@@ -136,7 +137,7 @@ async def test_the_only_one_is_found_again(found: Drive) -> None:
     await found.press("n")
     await sought(found)
     assert found.row == 47
-    assert found.status() == "wrapped around, found in message 48"
+    assert found.status() == "wrapped around, found in message 48 (1 of 1)"
 
 
 @driven()
@@ -145,7 +146,7 @@ async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) 
     assert found.status() == "there is no search yet: press Ctrl+F to start one"
     await found.ask("ctrl+f", "=number == 1")
     await sought(found)
-    assert (found.row, found.status()) == (0, "found in message 1")
+    assert (found.row, found.status()) == (0, "found in message 1 (1 of 1)")
 
 
 WRONG = [
@@ -173,13 +174,13 @@ async def test_the_place_of_a_wrong_filter_is_that_in_the_line(found: Drive) -> 
 
 
 def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, search = Event(), find.find_row
+    gate, search = Event(), find.iterate_matches
 
-    def waiting(*arguments: object, stop: object, **rest: object) -> int | None:
+    def waiting(*arguments: object, **rest: object) -> Iterator[find.SearchStep]:
         gate.wait(30)
-        return search(*arguments, stop=stop, **rest)  # type: ignore[arg-type]
+        return search(*arguments, **rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(find, "find_row", waiting)
+    monkeypatch.setattr(find, "iterate_matches", waiting)
 
     async def test(found: Drive) -> None:
         await found.ask("ctrl+f", "jg")
@@ -197,7 +198,8 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "STEP", 1)
+    monkeypatch.setattr(find, "FIRST_STEP", 1)
+    monkeypatch.setattr(find, "LARGEST_STEP", 1)
     monkeypatch.setattr("tui.search_worker.PROGRESS_INTERVAL", 0.0)
     output: list[str] = []
 

@@ -24,6 +24,7 @@ from tui.inputs import CaptureState
 from tui.screens import page, status_bars
 from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
+from tui.screens.folding import FoldingPage
 from tui.screens.views_page import ViewsPage
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -33,12 +34,15 @@ LOOKS = 20
 Way = Callable[[Drive], Awaitable[None]]
 
 
-def keys(*names: str) -> Way:
-    """Pressing keys, and waiting for what a thread makes of them."""
+def keys(*names: str, then: str = "") -> Way:
+    """Pressing keys, and waiting for what a thread makes of them, then more keys."""
 
     async def press(found: Drive) -> None:
         await found.press(*names)
         await quiet(found)
+        if then:
+            await found.press(*then.split())
+            await quiet(found)
 
     return press
 
@@ -62,6 +66,8 @@ async def worked(found: Drive) -> None:
         await found.until(lambda: screen.page.count > 1)
     if isinstance(screen, ViewsPage):
         await found.until(lambda: screen.maker.is_whole)
+    if isinstance(screen, FoldingPage):
+        await found.until(lambda: screen.pane.contents is not None)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
@@ -93,6 +99,12 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "statistics": (keys("s"), keys("escape")),
     "latency": (keys("s", "tab"), keys("escape")),
     "rate": (keys("s", "3"), keys("escape")),
+    "graphs": (keys("I", then="right right shift+right"), keys("escape", "escape")),
+    "graph-log": (keys("I", then="6 a j"), keys("escape")),
+    "heatmap": (keys("I", then="8 j left"), keys("escape", "escape")),
+    "reports": (keys("H"), keys("escape")),
+    "report": (keys("H", "3"), keys("escape")),
+    "map": (keys("M", then="j"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tui.model.row_sets import PageScope
 from tui.model.views import ViewWork
 
 if TYPE_CHECKING:
-    from analyzer.columns.arrays import Ints
     from tui.model.views import View
     from tui.screens.main import MainScreen
     from tui.screens.views_page import MakeViews
@@ -89,13 +86,27 @@ def open_diagram(main: MainScreen) -> None:
     if not timeline.rows:
         main.show_message("there is no message yet", "bar-warning")
         return
-    rows = list_rows(scope)
+    rows = scope.list_rows()
     subjects = [DiagramSubject("all messages" if scope.filter is None else scope.filter, rows)]
     if place is not None:
         mine = main.session.rows.column("stream")[rows] == place.stream
         subjects.insert(0 if scope.filter is None else 1, DiagramSubject(f"stream {place.stream}", rows[mine]))
     page = DiagramPage(main.palette, main.session, subjects, None if place is None else place.row)
     main.app.push_screen(page, main.follow_lead)
+
+
+def open_graphs(main: MainScreen) -> None:
+    """Opens the page of graphs over time of the displayed messages."""
+    from tui.screens.graphs_page import GraphsPage
+
+    main.app.push_screen(GraphsPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
+
+
+def open_map(main: MainScreen) -> None:
+    """Opens the service map of the displayed messages."""
+    from tui.screens.map_page import MapPage
+
+    main.app.push_screen(MapPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
 
 
 def open_statistics(main: MainScreen) -> None:
@@ -106,7 +117,7 @@ def open_statistics(main: MainScreen) -> None:
         main,
         "Statistics",
         STATISTICS_VIEWS,
-        lambda scope, work: make_statistics_views(main.session, list_rows(scope), work),
+        lambda scope, work: make_statistics_views(main.session, scope.list_rows(), work),
     )
 
 
@@ -116,7 +127,7 @@ def open_conversations(main: MainScreen) -> None:
 
     def make(scope: PageScope, work: ViewWork) -> Iterator[Sequence[View]]:
         streams = None if scope.first or scope.make_mask() is not None else scope.streams
-        return make_conversation_views(main.session, list_rows(scope), work, streams)
+        return make_conversation_views(main.session, scope.list_rows(), work, streams)
 
     _open_views(main, "Conversations", CONVERSATION_VIEWS, make)
 
@@ -133,12 +144,6 @@ def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeVi
     from tui.screens.views_page import ViewsPage
 
     main.app.push_screen(ViewsPage(main.palette, title, names, lambda: make_scope(main), make), main.follow_lead)
-
-
-def list_rows(scope: PageScope) -> Ints:
-    """Returns the rows of a scope."""
-    mask = scope.make_mask()
-    return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)
 
 
 BUG = "bug"

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from analyzer.columns.values import format_iso_time
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import Filter, compile_filter
 from analyzer.query.filter.literals import quote
 from analyzer.query.response_errors import load_nothing_new
 from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
+    from analyzer.session import Session
     from dissectors.field import Tree
     from tui.model.detail import ByteRange
 
@@ -26,9 +32,13 @@ _CHOICE = re.compile(r"\bx?or\b|[|^$]")
 
 
 class FilterLead(NamedTuple):
-    """Leads to the messages that fulfil a filter."""
+    """Leads to the messages that fulfil a filter.
+
+    rows: rows that must be among them; add_rows() adds those that the filter leaves out.
+    """
 
     condition: str
+    rows: tuple[int, ...] = ()
 
 
 class MessageLead(NamedTuple):
@@ -92,6 +102,51 @@ def combine_filters(first: str, second: str) -> str:
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
     return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"
+
+
+def write_address(addresses: Sequence[str]) -> str:
+    """Writes the filter of messages from or to one of some addresses, each with or without a port; empty for names."""
+    parts = [f"ip == {each}" for each in addresses if _is_address(each)]
+    with_port = [
+        each for each in addresses if _is_address(each.rpartition(":")[0].strip("[]")) and not _is_address(each)
+    ]
+    for side in ("source", "destination") if with_port else ():
+        listed = ", ".join(map(quote, with_port))
+        parts.append(f"{side} == {listed}" if len(with_port) == 1 else f"{side} in {{{listed}}}")
+    return f"({' or '.join(parts)})" if len(parts) > 1 else "".join(parts)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def write_rows(rows: Iterable[int]) -> str:
+    """Writes the filter of some rows, runs of them as ranges."""
+    runs: list[list[int]] = []
+    for row in sorted(set(rows)):
+        if runs and runs[-1][1] == row - 1:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+    texts = [
+        f"{first + 1}..{last + 1}" if last > first + 1 else ", ".join(str(row + 1) for row in range(first, last + 1))
+        for first, last in runs
+    ]
+    return f"number in {{{', '.join(texts)}}}"
+
+
+def add_rows(lead: FilterLead, session: Session, named: Mapping[str, str]) -> Filter:
+    """Compiles the filter of a lead; the rows that it leaves out are added by their numbers."""
+    found = compile_filter(lead.condition, named)
+    if not lead.rows:
+        return found
+    rows = np.array(lead.rows, np.int64)
+    missing = np.setdiff1d(rows, found.select_rows(RowReader(session), np.unique(rows)))
+    return compile_filter(f"{lead.condition} or {write_rows(missing.tolist())}", named) if len(missing) else found
 
 
 Label = tuple[str, str | None]

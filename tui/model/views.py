@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 
 from analyzer.columns.values import TimeColumn
+from analyzer.insight.activity import TimeSpan
 from analyzer.insight.statistics import GroupStatistics
 from analyzer.render.lines import Line
 from analyzer.render.metrics_text import SHOWN, format_value, select_metrics
@@ -42,12 +43,17 @@ class ViewLine(NamedTuple):
 class ViewState:
     """The user's view of a View.
 
-    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in.
+    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in. times: the
+    selected span of a plot. is_logarithmic: the value axis of a plot is. height: the
+    lines of the page.
     """
 
     order: TableOrder = field(default_factory=TableOrder)
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
+    times: TimeSpan | None = None
+    is_logarithmic: bool = False
+    height: int = 0
 
     def get_opened(self, view: View) -> frozenset[Hashable]:
         """Returns the keys of the unfolded lines of a view."""
@@ -58,7 +64,7 @@ class View(Protocol):
     """Lines for one aspect of the capture.
 
     sorts: whether columns can sort it. foldable: keys of lines that can be unfolded; opened: those that are unfolded at
-    first. zooms: the number of zoom steps.
+    first. zooms: the number of zoom steps. enter: what Enter does, for the footer.
     """
 
     name: str
@@ -66,6 +72,7 @@ class View(Protocol):
     foldable: Sequence[Hashable]
     opened: frozenset[Hashable]
     zooms: int
+    enter: str
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """Returns the titles above the lines."""
@@ -95,6 +102,7 @@ class TextView:
         self.foldable: Sequence[Hashable] = ()
         self.opened: frozenset[Hashable] = frozenset()
         self.zooms = 0
+        self.enter = "filter"
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
         """Returns no titles: a text has no columns."""

@@ -128,12 +128,22 @@ class DetailView:
         if detail is None or found is None:
             self._select_target()
             return
+        where = found.locate_in(detail.tree)
+        if where is not None:
+            self._reveal(*where)
+        self.show_found()
+
+    def show_found(self) -> None:
+        """Shows where a search has found the selected message, and how many there are."""
+        detail, found, hits = self.detail, self._search.result, self._search.hits
+        if detail is None or found is None or found.row != detail.row:
+            return
         text = f"{'wrapped around, ' if found.has_wrapped else ''}found in message {detail.row + 1}"
         where = found.locate_in(detail.tree)
         if where is not None:
-            path, place = where
-            self._reveal(path, place)
-            text += f": {join_path([node.spec.name for node in path])}"
+            text += f": {join_path([node.spec.name for node in where[0]])}"
+        if hits is not None:
+            text += f" ({hits.describe(detail.row)})"
         self._bars.show_message(text)
 
     def _select_target(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 from functools import partial
 
 from tui.screens.detail_view import DetailView
-from tui.search_worker import FILTER_SIGN, SearchResult, parse_search
+from tui.search_worker import FILTER_SIGN, SearchHits, SearchResult, format_rest, parse_search
 
 if TYPE_CHECKING:
     from analyzer.query.search import SearchTarget
@@ -194,8 +194,12 @@ class SearchControl:
             self._bars.show_message("the search was stopped", "bar-warning")
         return is_under_way
 
-    def _show_progress(self, percent: int) -> None:
-        self._bars.show_message(f"searching for {self._worker.text}: {percent} %, Esc stops it")
+    def _show_progress(self, hits: SearchHits) -> None:
+        if len(hits.rows):
+            self._view.show_found()
+        elif not hits.is_complete:
+            rest = format_rest(hits.seconds_left)
+            self._bars.show_message(f"searching for {self._worker.text}: {hits.percent} %{rest}, Esc stops it")
 
     def _take_result(self, found: SearchResult) -> None:
         listed = self._timeline

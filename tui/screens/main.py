@@ -334,7 +334,7 @@ class MainScreen(CrashGuard, Screen[None]):
         """Follows the lead of a page's line; None: the user left the page."""
         if lead is None:
             return
-        from tui.model.leads import FilterLead, MessageLead, PlaceLead
+        from tui.model.leads import FilterLead, MessageLead, PlaceLead, add_rows
 
         self.show_message("")
         match lead:
@@ -342,10 +342,8 @@ class MainScreen(CrashGuard, Screen[None]):
                 self.view.select_row(row)
             case PlaceLead(row, where):
                 self.view.select_place(row, where)
-            case FilterLead(condition):
-                from analyzer.query.filter import compile_filter
-
-                self.filter.apply(compile_filter(condition, self.named))
+            case FilterLead():
+                self.filter.apply(add_rows(lead, self.session, self.named))
 
     def _action_view(self) -> None:
         self.timeline.switch_view()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -86,6 +87,9 @@ class ViewsPage(Page):
         *(Binding(str(digit), f"open({digit - 1})", show=False) for digit in range(1, DIGITS + 1)),
     ]
 
+    MORE_HINTS: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    """Further keys, what they do, and their actions."""
+
     def __init__(
         self, palette: Palette, title: str, names: Sequence[str], scope: Callable[[], PageScope], make: MakeViews
     ) -> None:
@@ -98,7 +102,7 @@ class ViewsPage(Page):
         self._heads = Bar(palette, "head", id="page-heads")
         self._states = {name: ViewState() for name in names}
         self._selected: dict[str, Hashable] = {}
-        self._at = 0
+        self._at = names[0]
         self._seen: View | None = None
 
     def compose(self) -> ComposeResult:
@@ -112,7 +116,8 @@ class ViewsPage(Page):
     @property
     def view(self) -> View:
         """The view that the page shows at the moment."""
-        return self.maker.views[self._at]
+        views = self.maker.views
+        return next((view for view in views if view.name == self._at), views[0])
 
     @property
     def state(self) -> ViewState:
@@ -125,6 +130,8 @@ class ViewsPage(Page):
         self._show_title()
         if self._seen is not None and self.view is not self._seen:
             self.rebuild()
+        elif self._seen is not None:
+            self._show_tabs()
 
     def rebuild(self) -> None:
         """Shows the view for the present width and state; the selected line stays selected."""
@@ -163,9 +170,15 @@ class ViewsPage(Page):
     def _show_tabs(self) -> None:
         parts = []
         for place, view in enumerate(self.maker.views):
-            name = f"[{view.name}]" if place == self._at else f" {view.name} "
-            parts.append(BarPart("tab-on" if place == self._at else "tab", name, str(place)))
-        self._tabs.show(parts)
+            is_on = view is self.view
+            name = f"[{view.name}]" if is_on else f" {view.name} "
+            parts.append(BarPart("tab-on" if is_on else "tab", name, str(place)))
+        here = next(place for place, part in enumerate(parts) if part.style == "tab-on")
+        first = 0  # so many tabs are left out that the visible one fits
+        while first < here and sum(cell_len(part.text) for part in parts[first : here + 1]) + 2 > self.size.width:
+            first += 1
+        before = [BarPart("bar-dim", "<", str(first - 1))] if first else []
+        self._tabs.show([*before, *parts[first:]])
 
     def _show_heads(self, width: int) -> None:
         heads = self.view.make_head(width, self.state)
@@ -174,14 +187,14 @@ class ViewsPage(Page):
 
     def _show_page_keys(self) -> None:
         view = self.view
-        hints = [("Enter", "filter", "enter"), ("Tab", "view", "turn(1)")]
+        hints = [("Enter", view.enter, "enter"), ("Tab", "view", "turn(1)")]
         if view.foldable:
             hints += [("Space", "fold", "fold"), ("= -", "all", "more")]
         if view.sorts:
             hints += [("o O", "sort", "sort"), ("/", "find", "narrow")]
         if view.zooms:
             hints += [("+ -", "intervals", "more")]
-        hints += [("r", "anew", "anew"), ("Esc", "back", "leave")]
+        hints += [*self.MORE_HINTS, ("r", "anew", "anew"), ("Esc", "back", "leave")]
         parts = [
             (BarPart("bar-key", key, name), BarPart("bar-dim", f" {text}", name), BLANK) for key, text, name in hints
         ]
@@ -197,7 +210,8 @@ class ViewsPage(Page):
         if isinstance(item.lead, ViewLead):
             self.open_view([view.name for view in self.maker.views].index(item.lead.view))
         elif isinstance(item.lead, FilterLead):  # a figure counts what the filter in force keeps
-            self.dismiss(FilterLead(combine_filters(self.maker.scope.filter or "", item.lead.condition)))
+            condition = combine_filters(self.maker.scope.filter or "", item.lead.condition)
+            self.dismiss(item.lead._replace(condition=condition))
         elif item.lead is not None:
             self.dismiss(item.lead)
         elif item.folds:
@@ -206,7 +220,7 @@ class ViewsPage(Page):
     def open_view(self, place: int) -> None:
         """Shows the view with index `place`, from its first line; ignores an index that does not exist."""
         if place < len(self.maker.views):
-            self._at = place
+            self._at = self.maker.views[place].name
             self.pane.cursor = self.pane.top = 0
             self.rebuild()
 
@@ -224,7 +238,8 @@ class ViewsPage(Page):
         self.open_view(place)
 
     def _action_turn(self, by: int) -> None:
-        self.open_view((self._at + by) % len(self.maker.views))
+        views = self.maker.views
+        self.open_view((views.index(self.view) + by) % len(views))
 
     def _action_fold(self) -> None:
         head = self.pane.fold_line if self.view.foldable else None

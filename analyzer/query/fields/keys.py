@@ -1,7 +1,7 @@
 """The fields of every row: the keys of docs/reference/output.md, and fields derived from them.
 
-Theory. Most are columns of the index and are compared as columns. A few need the message: what it says of an error,
-the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_INDEX where the index tells it.
+Theory. Most are columns of the index and are compared as columns. A few need the message: its error, its summary line,
+its bytes. A new field is an entry of FIELDS, and an entry of FROM_INDEX if the index has its value.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
 from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
+from analyzer.query.fields.processes import read_owner
 from analyzer.query.fields.slow import read_slow
 from analyzer.query.fields.tls import read_tls
 
 
 class RowField(NamedTuple):
-    """A field that every row has. also: other names, such as tshark's. among: all possible values, if few."""
+    """Describes a field that every row has. also: other names, such as tshark's. among: all possible values, if few."""
 
     kind: FieldKind
     about: str
@@ -111,6 +112,10 @@ FIELDS: Mapping[str, RowField] = {
     "tls.sni": RowField(T, "the server name that the client asked for", also=("tls.handshake.extensions_server_name",)),
     "tls.alpn": RowField(T, "protocol that the server chose (ALPN)", also=("tls.handshake.extensions_alpn_str",)),
     "tls.ja4": RowField(T, "JA4 fingerprint of the client", also=("tls.handshake.ja4",)),
+    "client.process": RowField(T, "name of the process at the client's end, in live captures on its machine"),
+    "client.pid": RowField(N, "its process id"),
+    "server.process": RowField(T, "name of the process at the server's end, in live captures on its machine"),
+    "server.pid": RowField(N, "its process id"),
     "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
@@ -123,18 +128,18 @@ NAMES: Mapping[str, str] = {
 """The field of each name."""
 
 OF_ERROR = frozenset({"error", "error.code", "error.name"})
-"""What is told by the error that a message reports: hardly one has to be decoded for it."""
+"""Fields that come from the error of a message. Few messages must be decoded to read them."""
 
 OF_BODY = frozenset({"info", "findings", "findings.severity", "findings.text", "text"})
-"""What is told by the whole of a decoded message."""
+"""Fields that need the whole decoded message."""
 
 APART = frozenset({"bytes", "comment", "packets"})
-"""What is read neither as columns nor out of the body: see Reading."""
+"""Fields that are read neither as columns nor from the body: see FieldReader."""
 
 NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}
 
 LARGE = OF_BODY | {"bytes"}
-"""What may be as large as a message."""
+"""Fields whose value may be as large as a message."""
 
 _Read = Callable[[RowReader, Ints], Sequence[Dense]]
 
@@ -176,7 +181,7 @@ def _list_names(*senders: bool) -> _Read:
 
 
 def _read_sides(part: Callable[[str], Any], *senders: bool) -> _Read:
-    """A part of the endpoint of the sender (True), the receiver (False), or of each."""
+    """Returns a reader of a part of the endpoint of the sender (True), the receiver (False), or of each."""
 
     def read_them(reader: RowReader, rows: Ints) -> Sequence[Dense]:
         return tuple(_read_part(reader.read_endpoints(rows, sender), part) for sender in senders)
@@ -235,6 +240,10 @@ FROM_INDEX: Mapping[str, _Read] = {
     "tls.sni": read_tls(attrgetter("server_name")),
     "tls.alpn": read_tls(attrgetter("alpn")),
     "tls.ja4": read_tls(attrgetter("fingerprint")),
+    "client.process": read_owner(attrgetter("name"), of_client=True),
+    "client.pid": read_owner(attrgetter("pid"), of_client=True),
+    "server.process": read_owner(attrgetter("name"), of_client=False),
+    "server.pid": read_owner(attrgetter("pid"), of_client=False),
     "source.ip": _read_sides(parse_address, True),
     "source.port": _read_sides(parse_port, True),
     "destination.ip": _read_sides(parse_address, False),

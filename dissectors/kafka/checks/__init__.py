@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from dissectors.check import Check
+from dissectors.kafka.checks.broker_stops import BrokerStops
 from dissectors.kafka.checks.cluster import ControllerChanges, LeaderChanges, MissingTopics
 from dissectors.kafka.checks.data import ClockCheck, FetchSessionCheck, SequenceCheck
 from dissectors.kafka.checks.limits import OffsetResets, SizeLimits
@@ -19,7 +20,7 @@ def checks() -> Sequence[type[Check]]:
     """Lists the protocol's checks in the order in which they run."""
     return (
         *(SequenceCheck, FetchSessionCheck, ClockCheck, LeaderChanges, ControllerChanges, MissingTopics),
-        *(UnansweredLogins, SizeLimits, OffsetResets, TransactionTimeouts),
+        *(UnansweredLogins, SizeLimits, OffsetResets, TransactionTimeouts, BrokerStops),
     )
 
 

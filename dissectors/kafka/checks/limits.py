@@ -1,9 +1,9 @@
 """Checks of limits: batches that are too large for their topic, and offsets that partitions do not have.
 
-Facts. A topic takes batches of at most max.message.bytes, and a broker those of at most message.max.bytes where the
-topic does not say. Settings are in requests that set them, in answers to DescribeConfigs, and from version 5 on in
-answers to CreateTopics. A consumer that asks for an offset that the partition does not have gets OFFSET_OUT_OF_RANGE.
-It then asks for the first or last offset (ListOffsets) and goes on there, as its auto.offset.reset says.
+Facts. A topic accepts batches of at most max.message.bytes; if it has no such setting, the broker's message.max.bytes
+applies. Settings are in requests that set them, in answers to DescribeConfigs, and from version 5 on in answers to
+CreateTopics. A consumer that asks for an offset that the partition does not have gets OFFSET_OUT_OF_RANGE. It then asks
+for the first or last offset (ListOffsets) and continues there, according to its auto.offset.reset.
 """
 
 from __future__ import annotations
@@ -109,14 +109,13 @@ class SizeLimits(Check):
     )
 
 
-_Reader = tuple[str, str, int]
-"""A host, topic and partition."""
+_Reader = tuple[str, str | None, str, int]
+"""A host, the client id there, topic and partition."""
 
 
 class _Reset(NamedTuple):
     """A partition whose first or last offset a client asks for: the time that it names, -1 or -2 for these."""
 
-    client: str | None
     reader: _Reader
     time: int
 
@@ -142,12 +141,12 @@ class OffsetResets(Check):
             for each in structs(topic.get("partitions")):
                 place = name, number(each, "partition", -1)
                 if place in refused:
-                    self.lost[(host_of(event.client), *place)] = number(each, "fetchOffset", -1)
+                    self.lost[(host_of(event.client), event.client_name, *place)] = number(each, "fetchOffset", -1)
 
     def ask(self, event: MessageEvent) -> None:
         """Notes for which offsets a client asks with ListOffsets."""
         lookups = [
-            _Reset(event.client_name, (host_of(event.client), name, index), number(each, "timestamp"))
+            _Reset((host_of(event.client), event.client_name, name, index), number(each, "timestamp"))
             for topic in structs(event.values.get("topics") if len(self.lost) else None)
             for name in [name_topic(event, topic) or ""]
             for each in structs(topic.get("partitions"))
@@ -163,13 +162,13 @@ class OffsetResets(Check):
             for each in structs(topic.get("partitions"))
         }
         for each in lookups:
-            found = offsets.get(each.reader[1:])
+            _, client, name, index = each.reader
+            found = offsets.get((name, index))
             offset = -1 if found is None or read_error(found) is not None else number(found, "offset", -1)
             before = self.lost.pop(each.reader) if offset >= 0 else None
             if before is not None:
-                _, name, index = each.reader
                 where = f", {_PLACES[each.time]}" if each.time in _PLACES else ""
-                sentence = f"consumer {each.client} asked for offset {before:,} of {name}[{index}], which is not there"
+                sentence = f"consumer {client} asked for offset {before:,} of {name}[{index}], which is not there"
                 self.warn("offset-moved", f"{sentence}; it goes on at {offset:,}{where}", f"topic {name}")
 
     on = (

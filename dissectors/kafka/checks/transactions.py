@@ -1,14 +1,14 @@
 """A check of transactions that were not ended in time.
 
 Facts (KIP-98, KIP-890). The coordinator aborts a transaction that is not ended within transaction.timeout.ms, and
-raises the epoch of its producer. What the producer sends then is refused with the same errors as if another producer
-had taken its transactional id. Another producer shows by its InitProducerId.
+raises the epoch of its producer. Later requests of the producer are refused with the same errors as if another producer
+had taken its transactional id. Another producer is visible by its InitProducerId.
 """
 
 from __future__ import annotations
 
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, MessageEvent, for_request
+from dissectors.correlator import BoundedTable, MessageEvent, for_request, merge_by
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, read_error, subscribe_to
 from dissectors.kafka.reports.transactions import TIMEOUT_ERRORS
@@ -23,13 +23,12 @@ _MS = 1_000_000
 class _Producer:
     """Who has a transactional id. stream: its connection to the coordinator. timeout: ns.
 
-    since: when its transaction began, or before that when the last one ended; ns since 1970.
+    began: when its transaction did, ns since 1970; None between two.
     """
 
     stream: int
     timeout: int
-    since: int
-    is_begun: bool = False
+    began: int | None = None
 
 
 class TransactionTimeouts(Check):
@@ -42,14 +41,14 @@ class TransactionTimeouts(Check):
         """Notes an InitProducerId request: a producer takes a transactional id."""
         id = text(event.values, "transactionalId")
         if id is not None:
-            self.producers[id] = _Producer(event.stream, number(event.values, "transactionTimeoutMs") * _MS, event.time)
+            self.producers[id] = _Producer(event.stream, number(event.values, "transactionTimeoutMs") * _MS)
 
     def add(self, event: MessageEvent) -> None:
         """Notes a request that begins a transaction, or adds to it."""
         id = text(event.values, "v3AndBelowTransactionalId") or text(event.values, "transactionalId")
-        known = self.producers.get(id)
-        if known is not None and not known.is_begun:
-            known.since, known.is_begun = event.time, True
+        known = None if id is None else self.producers.get(id)
+        if known is not None and known.began is None:
+            known.began = event.time
 
     def end(self, event: MessageEvent) -> None:
         """Notes an EndTxn request."""
@@ -60,9 +59,9 @@ class TransactionTimeouts(Check):
     def answer_end(self, id: str, event: MessageEvent) -> None:
         """Handles the answer to EndTxn."""
         known, error = self.producers.get(id), read_error(event.values)
-        if known is None:
+        if known is None or known.began is None:
             return
-        took = event.time - known.since
+        took = event.time - known.began
         if error in TIMEOUT_ERRORS and known.stream == event.stream and 0 < known.timeout < took:
             sentence = (
                 f"transaction {id} was not ended within its transaction.timeout.ms of {lasting(known.timeout)}, but "
@@ -70,12 +69,15 @@ class TransactionTimeouts(Check):
             )
             self.emit(Finding(Severity.WARNING, "transaction-timeout", sentence, subject=f"transaction {id}"))
         if error is None:
-            known.since, known.is_begun = event.time, False
+            known.began = None
 
     on = (
         subscribe_to("InitProducerId", REQUESTS, init, "transactionalId", "transactionTimeoutMs")
         | subscribe_to("AddPartitionsToTxn", REQUESTS, add, "v3AndBelowTransactionalId")
-        | subscribe_to("AddOffsetsToTxn", REQUESTS, add, "transactionalId")
+        | subscribe_to("AddOffsetsToTxn TxnOffsetCommit", REQUESTS, add, "transactionalId")
+        | subscribe_to(
+            "Produce", REQUESTS, add, "transactionalId", merge=merge_by(None, quiet={("transactionalId",): None})
+        )
         | subscribe_to("EndTxn", REQUESTS, end, "transactionalId")
         | subscribe_to("EndTxn", ANSWERS, for_request(answer_end), "errorCode")
     )

@@ -1,9 +1,9 @@
 """The report of partitions: their leaders and in-sync replicas as metadata told them, traffic, and moves.
 
-Facts (KIP-951, KIP-320). A client learns leaders by Metadata; a broker that does not lead a partition answers
+Facts (KIP-951, KIP-320). A client learns leaders by Metadata. A broker that does not lead a partition answers
 NOT_LEADER_OR_FOLLOWER, and the client asks for metadata and goes to the new leader. From Fetch version 12 and Produce
-version 10 on the answer with the error tells the new leader itself. A greater leader epoch is a later leader; metadata
-that an older broker cached may come late.
+version 10 on, the answer with the error names the new leader itself. A greater leader epoch is a later leader; metadata
+from an older broker's cache may come late.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ class PartitionReport(Report[PartitionRow]):
     about = "each partition: leaders and in-sync replicas over time, traffic, how long clients took to follow a move"
     needs = KAFKA
     row = PartitionRow
+    worst = ("moves", "follow_ns")
+    selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("topic", "partition")
 
     def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:

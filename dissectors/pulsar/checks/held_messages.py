@@ -7,13 +7,25 @@ although the consumer has permits. It goes on when some are acknowledged.
 Facts (DeadLetterPolicy, RetryMessageUtil). A client that has given up a message sends it to the topic TOPIC-SUB-DLQ,
 and one that is to be tried later to TOPIC-SUB-RETRY.
 
-Facts (TransactionTimeoutTracker). A coordinator aborts a transaction whose time is over without a word. What its client
-asks for then is answered by TransactionNotFound or InvalidTxnStatus.
+Facts (TransactionTimeoutTracker, TransactionImpl). A coordinator aborts a transaction whose time is over, and tells
+nobody. Clients in Java and Go count the time, too, and then send no END_TXN. A later END_TXN is answered by
+TransactionNotFound or InvalidTxnStatus.
 """
 
 from __future__ import annotations
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, NumberedKey, NumberedTable, for_request
+from typing import NamedTuple
+
+from dissectors.correlator import (
+    SECOND,
+    BoundedTable,
+    ConnectionEnd,
+    MessageEvent,
+    Moment,
+    NumberedKey,
+    NumberedTable,
+    for_request,
+)
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
 from dissectors.pulsar.reports.fields import Place, read_place, read_text, subscribe_to
@@ -21,12 +33,13 @@ from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
 from dissectors.pulsar.reports.transactions import read_transaction
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
+from dissectors.wire.times import lasting
 
 LONG = SECOND
 """Nanoseconds that a message waits for a consumer with permits before that is worth saying."""
 
 MOST_UNACKNOWLEDGED = 1 << 18
-"""Messages of all consumers together that are remembered until they are acknowledged."""
+"""Entries of all consumers together that are remembered until they are acknowledged."""
 
 _ENTRY = ("message_id", "ledgerId"), ("message_id", "entryId")
 _MS = 1_000_000
@@ -37,7 +50,8 @@ _REQUEST = (Role.REQUEST,)
 class _Consumer:
     """A consumer. since: when it was sent something last, or got permits, ns since 1970. losses: see MessageEvent.
 
-    unacknowledged: what it has not acknowledged; most: how many these were since it was sent something last.
+    unacknowledged: the messages of each entry that it has not acknowledged; pending: of all of them; most: what that
+    was since it was sent something last.
     """
 
     name: str
@@ -45,7 +59,8 @@ class _Consumer:
     permits: ConsumerPermits
     losses: int
     since: int
-    unacknowledged: dict[Place, None] = field(default_factory=dict)
+    unacknowledged: dict[Place, int] = field(default_factory=dict)
+    pending: int = 0
     most: int = 0
 
 
@@ -55,7 +70,7 @@ class BlockedConsumers(PulsarCheck):
     def _begin(self) -> None:
         self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.forget)
         self.remembered = 0
-        """Unacknowledged messages of all consumers."""
+        """Unacknowledged entries of all consumers."""
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
         self.stored: BoundedTable[tuple[str, Place], int] = BoundedTable()
@@ -116,7 +131,7 @@ class BlockedConsumers(PulsarCheck):
             last = max(places)
             places = [each for each in known.unacknowledged if each <= last]
         for each in places:
-            known.unacknowledged.pop(each, None)
+            known.pending -= known.unacknowledged.pop(each, 0)
         self.remembered -= before - len(known.unacknowledged)
 
     def receive_message(self, event: MessageEvent) -> None:
@@ -128,14 +143,16 @@ class BlockedConsumers(PulsarCheck):
         is_delayed = isinstance(metadata, dict) and metadata.get("deliver_at_time") is not None
         if stored is not None and (known.permits.now or 0) > 0 and not number(event.values, "redelivery_count"):
             waited = event.time - max(stored, known.since)
-            if waited >= LONG and known.most > len(known.unacknowledged) and not is_delayed:
+            if waited >= LONG and known.most > known.pending and not is_delayed:
                 self.find("blocked", who=known.name, took=waited, count=known.most)
-        known.permits.take(count_messages(event.values), event.time)
+        count = count_messages(event.values)
+        known.permits.take(count, event.time)
         known.since = event.time
         if self.remembered < MOST_UNACKNOWLEDGED and place not in known.unacknowledged:
-            known.unacknowledged[place] = None
+            known.unacknowledged[place] = count
+            known.pending += count
             self.remembered += 1
-        known.most = len(known.unacknowledged)
+        known.most = known.pending
 
     on = (
         subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=_REQUEST)
@@ -183,38 +200,64 @@ class DeadLetters(PulsarCheck):
 _LATE = frozenset({"TransactionNotFound", "InvalidTxnStatus"})
 
 
+class _Transaction(NamedTuple):
+    """A transaction: when a client asked for it, its timeout (ns), and on which connection."""
+
+    id: tuple[int, int]
+    moment: Moment
+    timeout: int
+    stream: int
+
+
 class TransactionTimeouts(PulsarCheck):
     """Finds transactions that their coordinator has aborted because they took too long."""
 
     def _begin(self) -> None:
-        self.begun: BoundedTable[tuple[int, int], tuple[int, int]] = BoundedTable()
-        """By transaction when it began, ns since 1970, and its timeout, ns."""
+        self.begun: BoundedTable[tuple[int, int], _Transaction] = BoundedTable()
 
     def receive_new(self, event: MessageEvent) -> None:
         """Notes a NEW_TXN."""
-        self.await_answer(event, (event.time, number(event.values, "txn_ttl_millis") * _MS))
+        timeout = number(event.values, "txn_ttl_millis") * _MS
+        self.await_answer(event, _Transaction((0, 0), event.moment, timeout, event.stream))
 
-    def answer_new(self, pending: tuple[int, int], event: MessageEvent) -> None:
+    def answer_new(self, pending: _Transaction, event: MessageEvent) -> None:
         """Notes the number of a new transaction."""
         id = read_transaction(event.values)
         if id is not None:
-            self.begun[id] = pending
+            self.begun[id] = pending._replace(id=id)
 
     def receive_end(self, event: MessageEvent) -> None:
         """Notes an END_TXN."""
-        self.await_answer(event, read_transaction(event.values))
+        known = self.begun.pop(read_transaction(event.values))
+        if known is not None:
+            self.await_answer(event, known)
 
-    def answer_end(self, id: tuple[int, int], event: MessageEvent) -> None:
+    def answer_end(self, known: _Transaction, event: MessageEvent) -> None:
         """Handles the answer to END_TXN."""
-        began, timeout = self.begun.get(id) or (event.time, 0)
-        took = event.time - began
-        if read_text(event.values, "error") in _LATE and 0 < timeout < took:
-            name = f"({id[0]},{id[1]})"
-            self.find("late-end", about=f"transaction {name}", id=name, timeout=timeout, took=took)
+        took = event.time - known.moment.time
+        if read_text(event.values, "error") in _LATE and 0 < known.timeout < took:
+            self.report("late-end", known, took)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Reports transactions of a connection that nobody ended in time: clients give them up by themselves."""
+        for known in list(self.begun.values()):
+            took = known.moment.measure_until(end) if known.stream == end.stream else None
+            if took is not None and 0 < known.timeout < took:
+                self.begun.pop(known.id)
+                self.report("no-end", known, took)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """Reports the same of a connection that is open when the capture ends."""
+        self.end_connection(end)
+
+    def report(self, sentence: str, known: _Transaction, took: int) -> None:
+        """Reports a transaction that exceeded its timeout."""
+        name = f"({known.id[0]},{known.id[1]})"
+        self.find(sentence, about=f"transaction {name}", id=name, timeout=lasting(known.timeout), took=took)
 
     on = (
         subscribe_to("NEW_TXN", receive_new, "txn_ttl_millis", roles=_REQUEST)
-        | subscribe_to("NEW_TXN_RESPONSE", for_request(answer_new), "txnid_most_bits", "txnid_least_bits")
+        | subscribe_to("NEW_TXN_RESPONSE", for_request(answer_new, _Transaction), "txnid_most_bits", "txnid_least_bits")
         | subscribe_to("END_TXN", receive_end, "txnid_most_bits", "txnid_least_bits", roles=_REQUEST)
-        | subscribe_to("END_TXN_RESPONSE", for_request(answer_end), "error")
+        | subscribe_to("END_TXN_RESPONSE", for_request(answer_end, _Transaction), "error")
     )

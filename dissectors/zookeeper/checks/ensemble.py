@@ -1,7 +1,7 @@
 """Checks of the ensemble: slow servers, and servers whose data is cut or replaced.
 
-Facts. A follower sends its ACK when the transaction is on its disk, so a late one is most often a slow fsync; a
-server's own log warns of one from a second on (fsync.warningthresholdms). The leader commits when a majority has
+Facts. A follower sends its ACK when the transaction is on its disk, so a late one usually means a slow fsync; a
+server's own log warns from one second on (fsync.warningthresholdms). The leader commits when a majority has
 acknowledged.
 
 Facts (Learner, LearnerHandler). A follower that is a little behind gets a DIFF, the transactions that it lacks. One
@@ -74,6 +74,8 @@ class Synchronization(Check):
     def _begin(self) -> None:
         self.servers: BoundedTable[int, str] = BoundedTable()
         """By connection the server that follows."""
+        self.latest: BoundedTable[int, int] = BoundedTable()
+        """By connection the last transaction that this server has."""
         self.replaced: BoundedTable[int, tuple[int, Finding]] = BoundedTable()
         """By connection when a server's data was cut or replaced, and what is found then."""
 
@@ -82,6 +84,12 @@ class Synchronization(Check):
         sid = read_packet_data(event).get("serverid")
         if isinstance(sid, int):
             self.servers[event.stream] = f"server {sid}"
+
+    def receive_latest(self, event: MessageEvent) -> None:
+        """Notes the last transaction of a server that is about to follow (ACKEPOCH)."""
+        zxid = event.values.get("zxid")
+        if isinstance(zxid, int):
+            self.latest[event.stream] = zxid
 
     def receive_truncation(self, event: MessageEvent) -> None:
         """Reports that the leader makes a server delete transactions."""
@@ -95,9 +103,11 @@ class Synchronization(Check):
         zxid = event.values.get("zxid")
         if isinstance(zxid, int) and not zxid & _COUNTER:
             return
-        self.replace(
-            event, Severity.NOTE, "{server} gets all data again, because it was too far behind or had lost its own"
-        )
+        latest = self.latest.get(event.stream)
+        why = "it was too far behind or had lost its own"
+        if latest is not None:
+            why = f"it was too far behind: its last transaction was {latest:#x}" if latest else "it had none of its own"
+        self.replace(event, Severity.NOTE, f"{{server}} gets all data again, because {why}")
 
     def replace(self, event: MessageEvent, severity: Severity, text: str) -> None:
         """Notes that a server's data is cut or replaced."""
@@ -126,6 +136,7 @@ class Synchronization(Check):
 
     on = (
         on_quorum("FOLLOWERINFO OBSERVERINFO", receive_learner, "data")
+        | on_quorum("ACKEPOCH", receive_latest, "zxid")
         | on_quorum("TRUNC", receive_truncation, "zxid")
         | on_quorum("SNAP", receive_snapshot, "zxid")
         | on_quorum("UPTODATE", receive_readiness)

@@ -1,12 +1,13 @@
 """Checks of clients: silences, and connections that end without a goodbye.
 
-Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
-connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
-Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
-back, maybe on another server: then the old connection is closed on purpose.
+Facts (ClientCnxn). An idle client sends a ping after a third of the session's timeout, and gives the connection up if
+it gets no answer for two thirds of it; kazoo does so sooner. The server closes the session if it receives nothing for
+all of it. A client that is done sends closeSession. A connection that ends without it is lost, and its session stays
+until it expires or continues, maybe on another server; then the old connection is closed on purpose.
 
-Facts (ZooKeeperServer.reopenSession). A server that knows no such session, and one that is given a wrong password,
-answer alike: with no session. What the session did before tells the two apart.
+Facts (ZooKeeperServer.reopenSession). A server that does not know the session, and one that gets a wrong password,
+send the same answer: no session. The earlier requests of the session tell the two apart. A server that is asked for a
+session over a new connection closes the old one.
 """
 
 from __future__ import annotations
@@ -32,22 +33,30 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 
 @make_slotted(frozen=False, eq=False)
 class _Connection:
-    """last_seen: when its client last sent something. timeout (ns), session: as negotiated. closing: it closes it."""
+    """last_seen: when its client last sent something. silent: for how many ns it was silent, at most.
+
+    pinged: when it sent a ping that has no answer, ns since 1970. timeout (ns), session: as negotiated. closing: it
+    closes it.
+    """
 
     last_seen: Moment
+    silent: int = 0
+    pinged: int | None = None
     timeout: int = 0
     session: int = 0
     closing: bool = False
 
 
 class _SessionGrant(NamedTuple):
-    """The grant of a session: when (ns since 1970), on which connection and by which server."""
+    """The grant of a session: when it was asked for and given (ns since 1970), on which connection, by which server."""
 
+    requested: int
     time: int
     stream: int
     server: str
 
 
+_SERVER = "Look for pauses of the server (garbage collection, a slow disk, a stopped process), and at the network."
 _PASSWORD = "Look for two clients that use one session id, or for a client that has saved an old password."
 
 
@@ -69,16 +78,20 @@ class ClientCheck(Check):
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
+        known.silent = max(known.silent, silent or 0)
         known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
         if event.context.code == _PING:
+            known.pinged = known.pinged or event.time
             self.await_answer(event, event.time)
         elif event.context.code is None:
-            self.await_answer(event, event.values.get("sessionId"))
+            self.await_answer(event, (event.values.get("sessionId"), event.time))
 
     def receive_pong(self, sent: int, event: MessageEvent) -> None:
         """Finds a ping with a late answer."""
         known, took = self.connections.get(event.stream), event.time - sent
+        if known is not None:
+            known.pinged = None
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
@@ -86,15 +99,16 @@ class ClientCheck(Check):
     def receive_connected(self, event: MessageEvent) -> None:
         """Notes the session that a server gives, or that it gives none."""
         request = self.take_request(event)
+        wanted, since = request if isinstance(request, tuple) else (0, event.time)
         known = self.connections.get(event.stream)
         timeout, session = event.values.get("timeOut"), event.values.get("sessionId")
         if not isinstance(timeout, int) or not isinstance(session, int):
             return
         if not session or not timeout:
-            self.refuse(request if isinstance(request, int) else 0, event)
+            self.refuse(wanted if isinstance(wanted, int) else 0, event)
         elif known is not None:
-            known.timeout, known.session = timeout * _MS, session
-            self.issued[session] = _SessionGrant(event.time, event.stream, event.server)
+            known.timeout, known.session, known.last_seen = timeout * _MS, session, event.moment
+            self.issued[session] = _SessionGrant(since, event.time, event.stream, event.server)
 
     def refuse(self, session: int, event: MessageEvent) -> None:
         """Finds why a server does not give a client the session that it asks for."""
@@ -108,18 +122,24 @@ class ClientCheck(Check):
         if before is None:
             self.warn("session-expired", f"{what}it has expired, or its password is wrong", subject)
             return
-        silent = event.time - before.last_seen.time
+        since = event.time - before.last_seen.time
+        silent = max(before.silent, since)
         if before.closing:
-            text = f"{what}the client itself had closed it {lasting(silent)} before"
+            text = f"{what}the client itself had closed it {lasting(since)} before"
             self.note("session-closed", text, subject)
         elif silent < before.timeout:
-            alive = f"the session was heard of {lasting(silent)} before and lives for {lasting(before.timeout)}"
+            alive = f"the session was heard of {lasting(since)} before and lives for {lasting(before.timeout)}"
             text = f"{what}{alive}, so the password is not its own"
             self.emit(Finding(Severity.ERROR, "access-refused", text, subject=subject, advice=_PASSWORD))
         else:
-            since = f"it expired, for the client was silent for {lasting(silent)}"
-            text = f"{what}{since} and the session lives for {lasting(before.timeout)}; its ephemeral nodes are gone"
-            self.warn("session-expired", text, subject)
+            why = f"it expired, for the client was silent for {lasting(silent)}"
+            advice = ""
+            if before.pinged is not None and before.silent < before.timeout:
+                advice = _SERVER
+                pinged = lasting(event.time - before.pinged)
+                why = f"it expired while the server gave no answer to a ping of {pinged} before"
+            text = f"{what}{why}, and the session lives for {lasting(before.timeout)}; its ephemeral nodes are gone"
+            self.emit(Finding(Severity.WARNING, "session-expired", text, subject=subject, advice=advice))
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Finds a session that the client did not close."""
@@ -130,10 +150,12 @@ class ClientCheck(Check):
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
         since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
         sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
+        if known.pinged is not None and end.by_client:
+            sentence += f", for its ping had no answer for {lasting(end.time - known.pinged)}"
         issued = self.issued.get(known.session)
         if issued is None or issued.stream == end.stream:
             self.warn("connection-lost", sentence)
-        elif issued.time > end.time:
+        elif issued.time > end.time and (end.by_client or issued.requested > end.time):
             self.warn(
                 "connection-lost", f"{sentence}; {issued.server} took it on {lasting(issued.time - end.time)} later"
             )
@@ -143,11 +165,13 @@ class ClientCheck(Check):
             self.warn("session-moved", text, f"session {name}")
         else:
             text = f"session {name} has moved to {issued.server}; its old connection to {end.server} has ended"
+            if issued.server == end.server:
+                text = f"session {name} goes on over a new connection to {end.server}, which has ended the old one"
             self.note("session-moved", text, f"session {name}")
 
     on = (
         subscribe([(CLIENTS, None, Role.REQUEST)], receive_request, {("sessionId",)})
         | subscribe([(CLIENTS, code, Role.REQUEST) for code in load_names("operation")], receive_request)
-        | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
+        | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong, int))
         | subscribe([(CLIENTS, None, Role.RESPONSE)], receive_connected, {("timeOut",), ("sessionId",)})
     )

@@ -45,7 +45,7 @@ def miss(offset: int) -> MessageEvent:
     return message("Fetch", refused, is_answer=True, of=asked)
 
 
-def list_offsets(time: int, offset: int) -> list[Step]:
+def list_offsets(time: int, offset: int) -> list[MessageEvent]:
     asked = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "timestamp": time}]}]}
     answer = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": 0, "offset": offset}]}]}
     return [message("ListOffsets", asked), message("ListOffsets", answer, is_answer=True)]
@@ -63,6 +63,7 @@ def transact(length: int, error: int, *, again: bool = False) -> list[Step]:
     return [init, begin, *other, *end]
 
 
+TAKES_ID = transact(0, 0)[0]
 LARGE = "the batch for t[0] has 300 bytes, and the topic takes at most"
 LATE = (
     "transaction x was not ended within its transaction.timeout.ms of 2 s, but after 3 s, so the coordinator has "
@@ -91,6 +92,11 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         [miss(99), *list_offsets(-1, 8)],
         [f"{AWAY}; it goes on at 8, its end, so it passes over what is before"],
     ),
+    "another consumer of the host asks for offsets": (
+        OffsetResets,
+        [miss(99), *[each._replace(client_name="d") for each in list_offsets(-1, 8)]],
+        [],
+    ),
     "by a time": (OffsetResets, [miss(99), *list_offsets(1234, 8)], [f"{AWAY}; it goes on at 8"]),
     "offsets are asked for without need": (OffsetResets, list_offsets(-2, 0), []),
     "a transaction in time": (TransactionTimeouts, transact(1000, FENCED), []),
@@ -100,6 +106,17 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         [LATE],
     ),
     "late and in order": (TransactionTimeouts, transact(3000, 0), []),
+    "an idle producer, whose batches begin its transactions": (
+        TransactionTimeouts,
+        [TAKES_ID, message("Produce", {"transactionalId": "x"}, 4000), *transact(100, FENCED)[2:]],
+        [],
+    ),
+    "late, and a batch began it": (
+        TransactionTimeouts,
+        [TAKES_ID, message("Produce", {"transactionalId": "x"}, 10), *transact(3000, FENCED)[2:]],
+        [LATE],
+    ),
+    "nobody knows when it began": (TransactionTimeouts, [TAKES_ID, *transact(3000, FENCED)[2:]], []),
     "another producer has its id": (TransactionTimeouts, transact(3000, FENCED, again=True), []),
 }
 

@@ -15,9 +15,10 @@ from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.pulsar.checks import checks
+from dissectors.pulsar.checks import checks, held_messages
 from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.held_messages import BlockedConsumers, TransactionTimeouts
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 from dissectors.pulsar.checks.topic_moves import TopicMoves
@@ -97,6 +98,29 @@ def send(sequence: int, at: int, number: int = 5, stream: int = 2, **more: Any) 
     return say("SEND", at, stream=stream, producer_id=number, sequence_id=sequence, **more)
 
 
+def stored(entry: int, at: int) -> MessageEvent:
+    return say("SEND_RECEIPT", at, Role.RESPONSE, 2, producer_id=5, message_id={"ledgerId": 12, "entryId": entry})
+
+
+def acknowledge(entry: int, at: int) -> MessageEvent:
+    return say("ACK", at, Role.ONEWAY, consumer_id=3, message_id=[{"ledgerId": 12, "entryId": entry}])
+
+
+TRANSACTION = {"txnid_most_bits": 0, "txnid_least_bits": 7}
+
+
+def begins() -> list[Step]:
+    return call("NEW_TXN", "NEW_TXN_RESPONSE", 0, TRANSACTION, txn_ttl_millis=3000)
+
+
+def ends_transaction(at: int, error: str) -> list[Step]:
+    return call("END_TXN", "END_TXN_RESPONSE", at, {"error": error}, **TRANSACTION)
+
+
+def leave(at: int) -> MessageEvent:
+    return say("CLOSE_CONSUMER", at, consumer_id=3)
+
+
 def receipt(at: int, number: int = 5, stream: int = 2, entry: int = 0) -> MessageEvent:
     place = {"ledgerId": entry, "entryId": entry}
     return say("SEND_RECEIPT", at, Role.RESPONSE, stream, producer_id=number, message_id=place)
@@ -117,6 +141,10 @@ def alone(at: int, stream: int) -> list[Step]:
 
 FED: list[Step] = [subscribe(), made(), flow(10, 1)]
 STARVED = "consumer 3, subscription s, topic persistent://public/default/t asked for no more messages for {}, with {}"
+BLOCKED = (
+    f"consumer 3, subscription s, topic {TOPIC} had permits, and a message waited {{}} for it until the consumer "
+    "acknowledged some of its {} unacknowledged messages: probably"
+)
 NAME = f"producer 5 of {TOPIC}"
 KEEP = "; both sides give a connection up that has said nothing for 30 s, or as they are told (keepAliveInterval)"
 
@@ -160,6 +188,31 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[Sequence[Step], list[str]]]] = {
             [say("CONNECT", 0, protocol_version=21), say("AUTH_CHALLENGE", 1)],
             [],
         ),
+    },
+    BlockedConsumers: {
+        "it waits until some are acknowledged": (
+            [*FED, message(2, batch=2), stored(1, 3), acknowledge(0, 3000), message(3003, 1)],
+            [BLOCKED.format("3 s", "2")],
+        ),
+        "it waits, and nothing was acknowledged": ([*FED, message(2), stored(1, 3), message(3003, 1)], []),
+        "no permits": ([*FED, message(2, batch=10), stored(1, 3), acknowledge(0, 9), message(3003, 1)], []),
+        "it was closed and came again": (
+            [*FED, message(2), stored(1, 3), leave(4), subscribe(at=5), flow(9, 6), message(3003, 1)],
+            [],
+        ),
+    },
+    TransactionTimeouts: {
+        "ended in time": ([*begins(), *ends_transaction(2000, "TransactionNotFound"), opens(9000)], []),
+        "ended too late": (
+            [*begins(), *ends_transaction(4000, "TransactionNotFound"), opens(9000)],
+            ["transaction (0,7) was not ended within its timeout of 3 s, but after 4 s"],
+        ),
+        "not ended": (
+            [*begins(), opens(9000)],
+            ["transaction (0,7) was not ended within its timeout of 3 s, so its coordinator has aborted it: what"],
+        ),
+        "bytes are missing in which it may have ended": ([*begins(), opens(9000, losses=1)], []),
+        "the connection ends before": ([*begins(), ends(2000)], []),
     },
     StarvedConsumers: {
         "a consumer that keeps up": ([*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),
@@ -291,6 +344,16 @@ def test_what_is_reported(case: str) -> None:
     assert len(found) == len(expected), found
     for text, begin in zip(found, expected, strict=True):
         assert text.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("between", "found"), [([], 0), ([leave(4), subscribe(at=5), flow(9, 6), message(7, 1)], 1)], ids=["full", "freed"]
+)
+def test_unacknowledged_messages_are_bounded(monkeypatch: pytest.MonkeyPatch, between: list[Step], found: int) -> None:
+    """Of two entries the first is remembered, so nothing is known of the second, until the first is forgotten."""
+    monkeypatch.setattr(held_messages, "MOST_UNACKNOWLEDGED", 1)
+    steps = [*FED, message(2), message(3, 1), *between, stored(2, 8), acknowledge(1, 3000), message(3003, 2)]
+    assert len(texts(BlockedConsumers, steps)) == found
 
 
 PATHS = sorted(wanted_names(checks()))
