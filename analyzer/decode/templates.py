@@ -438,7 +438,7 @@ class TemplateMatch:
                 self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
 
     def list_made_texts(self, mark: MadeText) -> list[str]:
-        """Returns each text once that is made of a number in these messages."""
+        """Returns the distinct texts that are made from a number in these messages."""
         return [mark.function(number) for number in np.unique(self._compute_number(mark)).tolist()]
 
     def _compute_number(self, mark: MadeText) -> Ints:

@@ -199,7 +199,7 @@ def _is_pending(session: Analysis, row: int, end: int) -> bool:
 
 
 def _is_tls(session: Analysis, row: int) -> bool:
-    """Whether a message without a protocol is one of a connection in which both sides speak TLS."""
+    """Returns whether a message without a protocol belongs to a connection in which both sides speak TLS."""
     stream = session.rows.cell("stream", row)
     facts = session.engine.tls.find(stream) or read_facts(session, stream)
     return facts is not None and bool(facts.version_name)
