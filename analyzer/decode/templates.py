@@ -403,7 +403,7 @@ class TemplateMatch:
         return self._add_terms(extent.terms) - extent.bias
 
     def _read_content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
-        """Returns the first bytes of a stretch, with zeros behind its end."""
+        """Returns the first bytes of a stretch, with zeros after its end."""
         begin = self.find_position(stretch.extent.begin)
         size = self._measure_stretch(stretch)
         width = int(size.max(initial=0))

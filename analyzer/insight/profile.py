@@ -227,7 +227,7 @@ def _format_value(field: FieldPath, value: Any) -> str:
 
 
 def _choose_evenly(reader: RowReader, rows: Ints) -> Ints:
-    """Returns at most OF_EACH rows of each protocol, operation, version and client, rising."""
+    """Returns at most OF_EACH rows of each protocol, operation, version and client, ascending."""
     if not len(rows):
         return rows
     columns = [reader.take_cells(name, rows) for name in ("protocol", "operation", "version", "client")]

@@ -182,7 +182,7 @@ class Engine:
         return self._append(chunk)
 
     def current(self, flow: int) -> tuple[int, FlowMemory]:
-        """Returns a flow's current stream, and what is remembered of the flow."""
+        """Returns a flow's current stream, and what is kept of the flow."""
         return self.assigner.current(flow), self.assigner.memory(flow)
 
     def connection(self, stream: int) -> Connection | None:
