@@ -372,7 +372,7 @@ class Engine:
         """Decrypts the packets of TLS connections; returns the works that continue, with the packets of each."""
         if all(work.connection.tls is None for work, _ in taken):
             return taken
-        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only who has keys pays for it
+        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only needed with keys
 
         found = []
         for work, count in taken:

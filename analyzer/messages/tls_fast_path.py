@@ -169,7 +169,7 @@ def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -
     rest, number = half.reader.rest, half.number
     ends, lengths, texts = [], [], list[bytes]()
     line_end = len(rest) + np.cumsum(wire.length)
-    begin, unusual = 0, -1  # of `rest`, behind the bytes that the reader holds
+    begin, unusual = 0, -1  # of `rest`, after the bytes that the reader holds
     for first, last in _cut_into_chunks(wire.length):
         data = store.read_joined(wire.at[first:last], wire.length[first:last], before=rest)
         run = open_run(half.cipher, number, data)
