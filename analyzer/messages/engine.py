@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from analyzer.tls.keys import Secrets
 
 WORTH_A_ROUND = 96
-"""Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
+"""Minimum number of clean packets of a protocol, over all connections, for a round of the fast path."""
 
 WORTH_A_RUN = 3
-"""The same bound for one connection, in a round that is worth it."""
+"""The same for one connection in such a round."""
 
 WORTH_DECRYPTING = 16
-"""The same bound for one connection with TLS."""
+"""The same for one connection with TLS."""
 
 LONGEST_UNLOOKED = 64
 """Largest number of packets of a connection that take the slow path before the fast path is considered again."""
