@@ -116,7 +116,7 @@ def command(
     """
     gc.freeze()  # imported objects are never freed
     choice = make_choice(severity, fail_on, ignore, baseline)
-    with open_session(files, decode_as, reader) as session:
+    with open_session(files, decode_as, reader, block=FIRST_PACKETS) as session:
         found = FirstFindings()
         for _ in progress(session, partial(found.describe_reading, session)):
             pass
@@ -191,6 +191,9 @@ def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
     text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
     yield text if width is None or count_cells(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
 
+
+FIRST_PACKETS = 2048
+"""Packets that are read first; each further block has twice as many, so that soon there is something to examine."""
 
 FIRST_ROWS = 2000
 """Number of messages that are examined before all are read."""

@@ -25,6 +25,7 @@ from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.insight.network_checks import find_network_problems
+from analyzer.insight.outstanding_checks import find_outstanding
 from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.messages import defects
@@ -70,7 +71,8 @@ def diagnose(
 
 
 def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
-    """Yields the findings of streams: problems with their bytes, with the network below them, and with TLS."""
+    """Yields the findings of streams: of their bytes, of the network below, of TLS; of servers with too much to do."""
+    yield from (LocatedFinding(row, finding) for row, finding in find_outstanding(session))
     yield from (LocatedFinding(None, *each) for each in session.located)
     for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
         yield LocatedFinding(None, finding, stream)
