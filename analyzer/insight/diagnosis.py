@@ -71,7 +71,7 @@ def diagnose(
 
 
 def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
-    """Yields the findings of streams: of their bytes, of the network below, of TLS; of servers with too much to do."""
+    """Yields the findings of streams: about their bytes, the network, TLS, and overloaded servers."""
     yield from (LocatedFinding(row, finding) for row, finding in find_outstanding(session))
     yield from (LocatedFinding(None, *each) for each in session.located)
     for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
