@@ -16,7 +16,7 @@ from dissectors.wire.times import lasting
 
 
 def find_outstanding(session: Analysis) -> Iterator[tuple[int, Finding]]:
-    """Yields a finding for each server with too many unanswered requests at a time, with the row of the first of them."""
+    """Yields a finding for each server with too many unanswered requests at a time, with the first row."""
     rows = session.rows
     for number, dissector in enumerate(session.engine.known.dissectors):
         if dissector.outstanding_limit is None:

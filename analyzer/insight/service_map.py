@@ -35,7 +35,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The messages between a client and a server, by the numbers of their nodes. streams: their connections, ascending."""
+    """The messages between a client and a server, by the numbers of the nodes. streams: connections, ascending."""
 
     client: int
     server: int
