@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -25,6 +25,7 @@ TITLES: dict[KeyPlace, str] = {
     "folding": "In findings (F), packets (P) and conversations (f)",
     "views": "In statistics (s) and conversations (C)",
     "diagram": "In the sequence diagram (S)",
+    "compare": "In the comparison (V)",
 }
 
 
@@ -104,6 +105,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue", "follow"),
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
+        ("V", "pages.open_comparison", "V", "compare: request and response, marked messages, their streams"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -235,6 +237,12 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "detail(0.5)", "-", "fewer arrows"),
         ("w", "save", "w", "save it as text, SVG or Mermaid", "", True),
     ),
+    "compare": (
+        ("tab", "turn(1)", "Tab", "the next pair: marked messages, the partner, the message before, streams"),
+        ("shift+tab", "turn(-1)", "Shift+Tab", "the previous pair"),
+        ("a", "toggle_all", "a", "all fields and bytes, or only what differs"),
+        ("s", "swap", "s", "swap left and right"),
+    ),
 }
 
 KEYS = tuple(
@@ -260,9 +268,10 @@ SYNONYMS: Mapping[str, str] = {
     "pages.open_conversation": "tcp stream dialogue transcript",
     "pages.open_conversations": "connections endpoints hosts clients streams",
     "pages.open_packets": "frames tcp",
+    "pages.open_comparison": "diff difference versus side by side",
     "pages.open_properties": "summary about file",
     "pages.open_reports": "rebalance groups lag consumer producers transactions sessions election timeline",
-    "navigation.go_to_partner": "request response answer reply diff compare",
+    "navigation.go_to_partner": "request response answer reply",
     "navigation.toggle_mark": "bookmark",
     "navigation.go_to_number": "jump goto line",
     "sorting.choose_column": "order slowest largest",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -203,13 +204,15 @@ class HexRows:
         """The number of lines of the hex dump, at its current width."""
         return -(-len(self.data) // self.width)
 
-    def make_line(self, number: int, highlight: Span | None) -> Line:
-        """Returns a line, with a span of bytes highlighted."""
+    def make_line(
+        self, number: int, highlight: Span | None, changed: Mapping[Span, str] = MappingProxyType({})
+    ) -> Line:
+        """Returns a line, with a span of bytes highlighted. changed: spans with a style of their own."""
         at = number * self.width
         end = at + self.width
         first = bisect_right(self.masks, at, key=lambda span: span[1])
         masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
-        return format_hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
+        return format_hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits, changed)
 
     def find_columns(self, index: int) -> tuple[int, int]:
         """Returns the cells of byte `index` of a line: the first of its two hex cells, and its character's cell."""
