@@ -1,12 +1,12 @@
 """Name bindings of Kafka's messages: a table of the structs that carry an id beside its name.
 
-Theory. Topics have had ids since 2.8, and what moves data carries these alone; Metadata names them, and so does what
-creates, deletes or describes topics. Brokers are numbers that Metadata gives an address. A producer's id belongs to a
-transaction if its InitProducerId had one, which only the request tells. A member's id is the broker's; who it is, is
-known from the connection that uses it, or from a description of its group.
+Theory. Since 2.8 topics have ids, and requests that move data carry only these. Metadata tells the name of an id, and
+so do requests that create, delete or describe topics. Brokers are numbers; Metadata tells their addresses. A
+producer's id belongs to a transaction if its InitProducerId names one, which only the request tells. The broker gives
+a member its id; the member is known by the connection that uses the id, or by a description of its group.
 
-A broker that is followed by name (Produce's and Fetch's `nodeEndpoints`) is not among them: that would have all fetched
-records decoded for a few rows. The metadata log is: controllers and brokers fetch it as clients of a name of their own.
+Brokers in Produce's and Fetch's `nodeEndpoints` are not read, because all fetched records would have to be decoded for
+a few rows. The metadata log is read: controllers and brokers fetch it as clients with a name of their own.
 """
 
 from __future__ import annotations

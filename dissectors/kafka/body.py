@@ -1,8 +1,8 @@
 """One Kafka frame to values or to a tree.
 
-Theory. Which plan reads a body is reading.py's to say: mostly key, version and direction tell, and where only the bytes
-do, that is asked after the usual layout has not fitted. What is the same for all protocols about reading a frame, fast
-or annotated, is in dissectors.wire.message.
+Theory. reading.py chooses the plan for a body: usually key, version and direction determine it. Where only the bytes
+do, the other plans are tried after the usual one did not fit. dissectors.wire.message holds the part that all
+protocols share.
 """
 
 from __future__ import annotations

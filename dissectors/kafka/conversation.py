@@ -1,13 +1,13 @@
 """Pairing on a Kafka connection.
 
-Theory. A broker answers the requests of one connection strictly in order, so pairing is a queue; the correlation id,
-which the client chose and the broker repeats, is the check, not the key: clients may repeat it. A Produce with acks=0
-is never answered (its header says one-way). When the id at the head does not fit, a request was lost or dropped:
-everything before the first that fits is given up. An answer that fits none is an orphan.
+Theory. A broker answers the requests of one connection strictly in order, so pairing uses a queue. The correlation id,
+which the client chooses and the broker repeats, is only a check, because clients may reuse it. A Produce with acks=0 is
+never answered (its header says one-way). If the id at the head does not match, a request was lost or dropped, and all
+requests before the first match are given up. An answer that matches none is an orphan.
 
-SASL (KIP-12, KIP-43): after SaslHandshake version 0 the client's tokens are bare frames without any header, and so are
-the broker's; the exchange is over when a frame from the client is a request header again. A client of the 0.9 days may
-even begin with a bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743, section 3.1).
+SASL (KIP-12, KIP-43): after SaslHandshake version 0 the tokens of both sides are bare frames without a header. The
+exchange is over when a frame from the client is a request header again. A client of the 0.9 releases may begin with a
+bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743, section 3.1).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The dissector of Apache Kafka's protocol.
 
-Theory. Every message is behind a four-byte size. A connection is a strict queue: a broker answers in the order in which
-it was asked, and the correlation id only checks that. A response is a size, that id and a body whose layout is its
-request's, so all that a response needs from earlier is key and version. `conversation.py` keeps the queue; header.py
-and probe.py read the first bytes; body.py reads everything.
+Theory. Every message is behind a four-byte size. A connection is a strict queue: a broker answers in the order of the
+requests, and the correlation id only checks that. A response is a size, that id and a body whose layout depends on its
+request, so a response needs only the key and version from earlier. conversation.py keeps the queue; header.py and
+probe.py read the first bytes; body.py reads everything.
 """
 
 from __future__ import annotations

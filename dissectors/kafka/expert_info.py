@@ -1,14 +1,13 @@
 """Expert info of one message: throttling, versions that newer brokers refuse, inconsistent batches.
 
-Theory. An operator should be told such things without having to know where to look. They are read from decoded values,
-so they are the same for values and for a tree, and only what is certain from the message alone is said. Which expert
-info a kind of message needs is known before; most need one comparison. tables/expert_info.json has conditions and
-sentences.
+Theory. An operator should see such problems without knowing where to look. They are found in decoded values, so they
+are the same for values and for a tree, and only facts that are certain from one message are reported. Each kind of
+message has its list of expert info; most need one comparison. tables/expert_info.json has conditions and sentences.
 
-Facts. Brokers refuse a batch in a Produce of a version that is older than its format or its codec, and take back from
-older messages what newer ones may carry (KIP-98, KIP-110). A Fetch of version 0 to 2 may get only the beginning of a
-batch, where a whole one is longer than the partition's maximum (KIP-74), and its consumer asks for the same for ever.
-The rest are headers that contradict themselves. What takes reading all records is not looked at here.
+Facts. Brokers refuse a batch in a Produce of a version that is older than its format or its codec, and remove from
+older messages the features that only newer ones may carry (KIP-98, KIP-110). A Fetch of version 0 to 2 may get only the
+beginning of a batch, if a whole one is longer than the partition's maximum (KIP-74); its consumer then repeats the same
+request for ever. The rest are headers that contradict themselves. Checks that need all records are not made here.
 """
 
 from __future__ import annotations

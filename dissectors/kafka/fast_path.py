@@ -1,7 +1,7 @@
 """Kafka's headers for many messages at once, and its queue: the fast path of Kafka.header and KafkaConversation.
 
-tests/dissectors/kafka/test_fast_path.py holds the fast paths equal. Requests stand at fixed offsets up to the client
-id; whether a Produce wants an answer is a little further on.
+tests/dissectors/kafka/test_fast_path.py compares the fast paths with the slow path. The fields of a request are at
+fixed offsets up to the client id; the acks of a Produce are a little behind it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Fetch sessions (KIP-227) and share sessions (KIP-932): all that an incremental request asks for.
 
-An incremental request names only what has changed.
+An incremental request names only the changes.
 
 Facts. A Fetch with epoch 0 names all partitions and asks for a session; its answer has the session's id, 0 for none.
-Epochs from 1 on are incremental: partitions that are named are added or changed, those in forgottenTopicsData removed,
-all others stay. Epoch -1 names all and ends the session. A request that is answered with an error changed nothing. From
+Epochs from 1 on are incremental: named partitions are added or changed, those in forgottenTopicsData removed, and all
+others stay. Epoch -1 names all and ends the session. A request that is answered with an error changes nothing. From
 version 13 on topics have ids. A ShareFetch counts its epochs in the same way. Its session is that of a group's member,
-and a partition that it acknowledges and forgets stands in both lists.
+and a partition that it acknowledges and forgets is in both lists.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The summary line of a message: the few facts that an engineer wants first.
 
-Theory. What a message is about differs from API to API, so the table tells it for each (tables/info.json): topics with
-their partitions, offsets and records; groups, members, epochs; how long and how much. Around it stands what is the
-same for all: the message's own error first, an explanation and throttling last. An error that only a part of the
-message reports stands beside that part; where the line does not come so far, it is said first all the same.
+Theory. The subject of a message differs between APIs, so a table has a row for each (tables/info.json): topics with
+their partitions, offsets and records; groups, members, epochs; durations and amounts. The rest is the same for all: the
+message's own error comes first, an explanation and throttling last. An error of a part of the message is beside that
+part; if the line is too short for it, it comes first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Names that messages give to ids (binding_columns.py), and the ids in messages that have such names.
 
-Theory. Values may be of a message that broke half-way, or hold bytes where a text should be: whatever is not there, or
-of another type, teaches nothing.
+Theory. Values may come from a damaged message, or hold bytes in place of a text. Missing values, and values of another
+type, teach nothing.
 
-Theory. The tables tell of a field what kind of thing it names (`entity`), and whatever is called `topicId` or
-`memberId` is one; so a new version, or a new API, is known here by itself. Batches of records name their producer.
+Theory. The tables tell what kind of thing a field names (`entity`), and fields named `topicId` or `memberId` are ids,
+so a new version or a new API needs no change. Batches of records name their producer.
 """
 
 from __future__ import annotations

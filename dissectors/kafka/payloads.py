@@ -1,8 +1,8 @@
 """Keys and values of records, by topic, partition and offset.
 
-Facts. Batches and message sets stand in fields of type records, in the requests and answers of several APIs. Their
-topic is `topic`, or `name`, or an id; their partition `partitionIndex`, `index` or `partition`: those of the structures
-around them. A message of magic 0 or 1 that is a wrapper holds others; its own value is only what they came in.
+Facts. Batches and message sets are in fields of type records, in the requests and answers of several APIs. Their topic
+is `topic`, or `name`, or an id; their partition is `partitionIndex`, `index` or `partition`, in the structures around
+them. A message of magic 0 or 1 that is a wrapper holds others; its own value is only their container.
 """
 
 from __future__ import annotations

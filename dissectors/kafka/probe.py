@@ -1,12 +1,12 @@
 """Probes bytes for Kafka: at the start of a connection, and behind a gap.
 
-Theory. A request gives itself away: its key is one of ninety-odd, its version in a narrow range, and the length of
-its client id must fit into the frame. Two kinds of requests need a second look. One with a key or version that nobody
-knows may still be a client's mistake: a client id of printable text that fits is weak evidence. And zeros read like a
-Produce, as ZooKeeper's first frame and answers with small correlation ids do; so that one must also fit, or name a
-topic, before it says what a connection is. Behind a gap only one with an empty client id must. A response
-has nothing but a size and a correlation id, which any bytes may be, so it counts for little where the protocol is in
-question, and is just good enough to find the next frame in a stream that is known to be Kafka.
+Theory. A request is easy to recognise: its key is one of ninety-odd, its version is in a narrow range, and the length
+of its client id must fit into the frame. Two kinds need a second look. An unknown key or version may be a client's
+mistake: a client id of printable text that fits is weak evidence. And zeros read like a Produce, as ZooKeeper's first
+frame and answers with small correlation ids do. So a Produce must also fit, or name a topic, before it decides about a
+connection; behind a gap this holds only for one with an empty client id. A response has only a size and a correlation
+id, which any bytes may be. So it is weak evidence for the protocol of a connection, but good enough to find the next
+frame in a stream that is known to be Kafka.
 """
 
 from __future__ import annotations

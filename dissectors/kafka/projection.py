@@ -1,9 +1,9 @@
 """Kafka messages that may be read in part, and their fields (wire/projection.py does the reading).
 
-Theory. Mostly key, version and direction tell the layout, so the fields that are wanted can be read and nothing else.
-Left to values() is what only all of the bytes tell: which of two layouts it is, what is hidden of a message that may
-hold a secret and breaks, and what is in records and in bytes that hold a structure. The headers of batches can be read
-without their records (records/headers.py).
+Theory. Usually key, version and direction tell the layout, so only the wanted fields are read. values() reads the
+messages that need all bytes: to choose between two layouts, to hide secrets in a damaged message, and to read the
+contents of records and of bytes that hold a structure. The headers of batches can be read without their records
+(records/headers.py).
 """
 
 from __future__ import annotations

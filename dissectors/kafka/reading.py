@@ -1,11 +1,11 @@
 """Chooses the layout of a frame's body, and finds problems with that choice before a byte is read.
 
-Theory. Usually key, version and direction say it, and the plan of that layout is all there is to know. Four exceptions
-can be seen only in the bytes. A broker that does not know the asked version of ApiVersions answers in version 0 (error
-35). Some releases wrote another layout under the same version number before it was final (tables/variants.json): such a
-variant is the reading where it takes all the bytes and the usual layout does not, for a client may leave bytes behind a
-body, but none fits exactly by chance. A version a little newer than the tables is read as the newest known one, as
-far as that goes. And an answer whose request nobody saw is guessed at (guessing).
+Theory. Usually key, version and direction determine the plan. Four exceptions show only in the bytes. A broker that
+does not know the requested version of ApiVersions answers in version 0 (error 35). Some releases wrote another layout
+under the same version number before it was final (tables/variants.json): such a variant is used if it takes all the
+bytes and the usual layout does not, because a client may leave bytes behind a body, but none fits exactly by chance. A
+version that is a little newer than the tables is read as the newest known one, as far as it fits. And the operation of
+an answer without a request is guessed (guessing).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The schema of every API in every version, by key and direction, made from the tables when first asked for.
 
-Header versions follow from the schemas (a flexible message has the later header), with the exceptions that Kafka made
-in quirks.json: ControlledShutdown v0 has no client id, the answer to ApiVersions is never flexible in its header,
-because a client reads it before it knows what the broker speaks.
+Header versions follow from the schemas (a flexible message has the later header), with Kafka's exceptions in
+quirks.json: ControlledShutdown v0 has no client id, and the answer to ApiVersions never has a flexible header, because
+a client reads it before it knows the broker's versions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions for Kafka's phrases: records, and the meaning of special numbers.
 
-Theory. What has a meaning of its own (an epoch of -1, say) is asked for by comparison; a number that differs from
-message to message is given to a function by text_of, and what is counted in records by number_of.
+Theory. Special values (an epoch of -1, say) are found by comparison. Numbers that differ between messages are passed to
+functions by text_of, and counts of records by number_of.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Symbolic values of Kafka's messages, for templates.
 
-Theory. Correlation and client ids stand in the header and are no part of the body. What may hold a structure within
-bytes stands for itself: fields with embedded structures, records of topics that coordinators write. An answer whose
-request nobody saw is guessed at once for all that are like it.
+Theory. Correlation and client ids are in the header and not part of the body. Messages that may hold a structure within
+bytes match no template: fields with embedded structures, records of topics that coordinators write. An answer without a
+request is guessed once for all answers like it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Catalog of Pulsar's field names: commands, and the parts behind those that carry a payload.
 
-Theory. A command tells by itself how it is read, whoever sends it, so each has one layout.
+Theory. A command alone determines its layout, independent of the sender, so each has one layout.
 """
 
 from __future__ import annotations

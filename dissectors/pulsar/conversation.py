@@ -1,23 +1,23 @@
 """Pairing on a Pulsar connection.
 
-Theory. One connection carries many producers and consumers, and answers come in any order. Most questions carry a
-request id, which the answer repeats; a SEND is known by its producer and sequence id, a watch of the 5.0 commands by an
-id of its own, and the first update for it is its answer. The handshake and PING have no number and are answered in
-order. All chunks of a message, and all markers of a geo-replicator, share one sequence id: they are answered in order
-too. An ACK without request id is not answered.
+Theory. One connection carries many producers and consumers, and answers come in any order. Most requests carry a
+request id, which the answer repeats. A SEND is identified by its producer and sequence id, a watch of the 5.0 commands
+by an id of its own; the first update for a watch is its answer. The handshake and PING have no number and are answered
+in order. All chunks of a message, and all markers of a geo-replicator, share one sequence id and are also answered in
+order. An ACK without request id is not answered.
 
-A broker that cannot name the question says so in an ERROR with the id 2^64-1: it means the CONNECT. Two answers come to
-a PRODUCER that has to wait for its turn: PRODUCER_SUCCESS with producer_ready false, and one when it may send.
+If a broker cannot name the request, its ERROR has the id 2^64-1, which stands for the CONNECT. A PRODUCER that has to
+wait for its turn gets two answers: PRODUCER_SUCCESS with producer_ready false, and one when it may send.
 
-A producer that the broker closes may be made anew on its connection: it has its number from before, and sends again
-what had no receipt, with the sequence ids of before. A receipt is then for what was sent last.
+A producer that the broker closes may be created again on its connection, with the same number. It sends messages
+without a receipt again, with their old sequence ids. A receipt then belongs to the latest SEND.
 
-Where bytes are missing, answers may be among them, and nothing tells which. What has a number of its own is not
-disturbed. What is answered in order would take the answers of those behind it, for ever: so of several questions that
-waited under one number when bytes were lost none gets an answer, and a single one only until its number is used again.
-Where the questions' own side lost bytes, chunks may be among them: a chunk then waits only behind the one before it.
+Missing bytes may contain answers, and nothing tells which. Requests with a unique number are not affected. Answers in
+order would be shifted for ever. So of several requests that waited under one number when bytes were lost, none gets an
+answer, and a single one only until its number is used again. Where the requests' own side lost bytes, chunks may be
+among them: a chunk then waits only behind the one before it.
 
-A geo-replicator's message tells where it lay in the source cluster, and brokers that deduplicate by that (feature flag
+A geo-replicator's message tells its position in the source cluster, and brokers that deduplicate by it (feature flag
 supports_repl_dedup_by_lid_and_eid) repeat this position in the receipt, not the sequence id.
 """
 

@@ -1,9 +1,9 @@
 """Apache Pulsar's binary protocol, as the DISSECTOR interface asks for it.
 
-Theory. A frame is two sizes and a command, a Protocol Buffers message whose type is one of seventy; behind two of them
-a payload with metadata may follow. Every frame tells by itself how it is to be read, so decoding needs nothing from
-earlier; only pairing does, and the client's version, which CONNECT alone tells. header.py reads the first
-bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
+Theory. A frame is two sizes and a command, a Protocol Buffers message whose type is one of seventy; two of them may
+carry a payload with metadata. Every frame can be decoded without earlier ones. Only pairing needs them, and the
+client's version, which only CONNECT tells. header.py reads the first bytes, conversation.py pairs, frame.py and
+frame_fields.py read everything.
 """
 
 from __future__ import annotations

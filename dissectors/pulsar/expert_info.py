@@ -1,12 +1,11 @@
 """Expert info of one message: refused or closed producers and consumers, frames that are too large.
 
-Facts. A broker takes frames up to maxMessageSize (5 MiB by default, Commands.DEFAULT_MAX_MESSAGE_SIZE) and 10 KiB for
-what stands around the message (MESSAGE_SIZE_FRAME_PADDING), length prefix included; CONNECTED tells clients of another
-bound, and they take as much. Both close the connection instead of reading a larger frame. CLOSE_PRODUCER and
-CLOSE_CONSUMER come from brokers that unload, delete or terminate a topic, or that have had enough of a client; newer
-ones name the broker that has it now. A SEEK closes the subscription's consumers, too (PersistentSubscription,
-resetCursor). An ACK with a validation_error is that of a message that the client library dropped.
-tables/expert_info.json has the sentences.
+Facts. A broker accepts frames up to maxMessageSize (5 MiB by default, Commands.DEFAULT_MAX_MESSAGE_SIZE) plus 10 KiB
+for the parts around the message (MESSAGE_SIZE_FRAME_PADDING), length prefix included. CONNECTED tells clients another
+limit, which they apply too. Both sides close the connection instead of reading a larger frame. CLOSE_PRODUCER and
+CLOSE_CONSUMER come from brokers that unload, delete or terminate a topic, or that reject a client; newer ones name the
+broker that has the topic now. A SEEK closes the subscription's consumers, too (PersistentSubscription, resetCursor). An
+ACK with a validation_error is for a message that the client library dropped. tables/expert_info.json has the sentences.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Pulsar's headers for many messages at once: the fast path of header.sight and PulsarConversation.
 
-Theory. A command is Protocol Buffers, so where its ids stand depends on what stands before them. A cursor goes through
-all messages at once, a field a step: it reads the tag and the number behind it, keeps the number if it is one of the
-ids, and moves on, over the bytes that it counts if that is what it does. Most messages have their ids within two or
-three fields, so there are few steps; where the cursor leaves the bytes at hand, new ones are fetched there. How a
-command begins, which fields are wanted and what they count come from the table that the slow path reads.
+Theory. A command is Protocol Buffers, so the place of its ids depends on the fields before them. A cursor goes through
+all messages at once, one field in each step: it reads the tag and the number behind it, stores the number if it is one
+of the ids, and skips the field's bytes. Most messages have their ids within two or three fields, so there are few
+steps. Where the cursor leaves the bytes at hand, new ones are fetched. The table that the slow path reads tells how a
+command begins, which fields are wanted, and their meaning.
 
-What no encoder writes (a tag of two bytes, an id twice, a fixed number before the ids) is left to the slow path.
-tests/dissectors/pulsar/test_fast_path.py holds the two equal.
+Messages that no encoder writes (a tag of two bytes, a repeated id, a fixed number before the ids) are left to the slow
+path. tests/dissectors/pulsar/test_fast_path.py compares the two.
 """
 
 from __future__ import annotations

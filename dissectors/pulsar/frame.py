@@ -1,12 +1,12 @@
 """One Pulsar frame to values, plain or symbolic (wire.sections): frames as brokers and clients write them.
 
 Facts (Pulsar binary protocol specification, "Framing"). Sections may follow the command of a SEND or MESSAGE
-(payload_sections). The payload comes last and goes on to the end of the frame. A payload is a batch if its metadata
+(payload_sections). The payload comes last and extends to the end of the frame. A payload is a batch if its metadata
 counts the messages, even if it counts one. Brokers and clients compress the whole batch and encrypt the compressed
 bytes, so an encrypted payload stays as it is; so does a chunk, which is compressed before it is cut.
 
 Both readers of a frame follow payload_sections() and classify_payload(). This one raises one of emit.FAILURES for
-anything out of the ordinary; frame_fields.py then makes nodes of the same bytes and says what is wrong.
+anything unusual; frame_fields.py then makes nodes of the same bytes and reports the problem.
 """
 
 from __future__ import annotations

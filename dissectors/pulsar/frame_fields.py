@@ -1,8 +1,8 @@
 """Decodes a Pulsar frame to a tree, with places and errors; frame.py makes values alone.
 
 Theory. frame.py describes the order of the sections and the form of a payload. Each part of a frame has a size of its
-own, so what breaks inside of one is contained in it. The payload is the one part that may hide a source of its own,
-below the leaf of the compressed bytes.
+own, so damage in one is contained in it. Only the payload may hide a source of its own, below the leaf of the
+compressed bytes.
 """
 
 from __future__ import annotations

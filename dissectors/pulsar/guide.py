@@ -1,8 +1,8 @@
 """The guide pages of Pulsar's commands, messages and enums, and of the frames that carry them.
 
-Theory. The tables that decode a frame also describe it; guide.json has what decoding does not need. Protocol Buffers
-has no versions: fields are told apart by their numbers, so a field's number stands first. A message within a message is
-shown below its field, but not within itself (a MessageIdData may hold another).
+Theory. The tables that decode a frame also describe it; guide.json has the texts that decoding does not need. Protocol
+Buffers has no versions: fields are identified by their numbers, so a field's number comes first. A message within a
+message is shown below its field, but not within itself (a MessageIdData may hold another).
 """
 
 from __future__ import annotations

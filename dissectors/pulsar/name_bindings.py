@@ -1,8 +1,8 @@
 """Name bindings of Pulsar: the numbers of producers and consumers, whose names are sent only once.
 
-Theory. A client numbers its producers and its consumers on each connection for itself. The command that makes one says
-its topic, and of a consumer the subscription; all that comes later, the messages above all, has only the number. So
-these commands teach, and whatever else has such a number refers to it.
+Theory. A client numbers its producers and its consumers separately on each connection. The command that creates one
+names its topic and, for a consumer, the subscription; later commands, above all the messages, have only the number. So
+the creating commands bind names, and the others refer to them.
 """
 
 from __future__ import annotations

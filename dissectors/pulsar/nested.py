@@ -1,12 +1,12 @@
 """Labels beside Pulsar's values in a tree, and the schemas in its bytes fields.
 
-Theory. Much of a value's meaning stands beside it: whether a key is base64, which two numbers are a transaction. So a
-finished tree is gone through once, and nodes get texts and children. Values stay as they are, so a tree folds to the
-same as before.
+Theory. The meaning of many values depends on others beside them: whether a key is base64, which two numbers are a
+transaction. So a finished tree is walked once, and nodes get texts and children. Values do not change, so a tree folds
+to the same as before.
 
 Facts. Avro and JSON schemas are defined in Avro's JSON, Protocol Buffers likewise or (ProtobufNative) by a JSON object
 with the descriptors in base64; primitive ones have no definition. A KeyValue has the definitions of key and value, each
-behind its size as a big-endian int32, -1 for none (KeyValueSchemaInfo). Bytes that are not surely one of these stay
+behind its size as a big-endian int32, -1 for none (KeyValueSchemaInfo). Bytes that are not certainly one of these stay
 bytes.
 
 Facts. Message ids and transactions are printed as MessageId and TxnID do it. An ack set is a bit set of indexes in a

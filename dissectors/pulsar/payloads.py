@@ -1,9 +1,8 @@
 """Payloads of SEND and MESSAGE, each message of a batch by itself.
 
-Facts. Neither command says its topic: a producer or consumer was told it before, and only they have numbers. A message
-is called by its producer and sequence id where it is sent, by ledger and entry where it is delivered. What is
-encrypted, or one chunk of several, is given as it is. A key that is no text is written in base64
-(partition_key_b64_encoded).
+Facts. Neither command names its topic: the command that created the producer or consumer did. A message is identified
+by its producer and sequence id when it is sent, and by ledger and entry when it is delivered. Encrypted content, or one
+chunk of several, is returned as it is. A key that is not a text is written in base64 (partition_key_b64_encoded).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Reads only the command of a frame and its metadata, for readers that need nothing behind them.
 
-Theory. A payload costs several times what the command and the metadata before it do, and a checksum is of all its
-bytes. Whatever is wrong with what stands behind, these two are what they are; and where anything in them is out of the
-ordinary, the frame is left to values(). Names that markers tell are asked of all messages, and few are markers: not
-those whose bytes have none of the field that says so.
+Theory. A payload costs several times as much as the command and the metadata before it, and a checksum covers all its
+bytes. Damage behind these two does not change them; if anything in them is unusual, values() reads the frame. Field
+names of markers are possible for all messages, but few messages are markers: those without the deciding field are
+skipped.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """A message that was too large for one frame, put together again from its chunks.
 
 Facts (PIP-37; ProducerImpl and ConsumerImpl of the Java client). The producer compresses the message, cuts it, and
-sends each chunk as a SEND of its own, all with one sequence id and one uuid, which is made of the producer's name and
-the sequence id; the broker stores them as messages and delivers them as such. num_chunks_from_msg and chunk_id count
-them, total_chunk_msg_size is that of what was cut, uncompressed_size that of the whole. A consumer takes them in order
-alone, and begins again with chunk 0. Each chunk is encrypted by itself, so of encrypted ones nothing can be joined. A
-client may have several consumers on a connection that all get the same uuid.
+sends each chunk as a SEND of its own, all with one sequence id and one uuid, which consists of the producer's name and
+the sequence id. The broker stores and delivers them as messages. num_chunks_from_msg and chunk_id count them,
+total_chunk_msg_size is the size of the compressed message, uncompressed_size that of the whole. A consumer accepts them
+only in order, and begins again with chunk 0. Each chunk is encrypted separately, so encrypted chunks cannot be joined.
+Several consumers of a client may all get the same uuid on one connection.
 """
 
 from __future__ import annotations

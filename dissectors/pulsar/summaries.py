@@ -2,7 +2,7 @@
 
 Theory. The proto uses few names for the same things, so one table of phrases by field serves all commands
 (tables/summaries.json). The line of an answer is made of the answer and of some fields of its request together. An
-error, or what was done, stands in front.
+error, or the result, comes first.
 
 Facts. Ids and positions are unsigned on the wire and signed where Pulsar prints them: 2^64-1 is -1, the place before
 the first entry of a ledger, and as a ledger before all of them (MessageId.earliest); 2^63-1 is behind them

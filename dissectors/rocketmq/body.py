@@ -1,13 +1,13 @@
 """A command's body: its kind, its values, and its tree.
 
-Facts. The operation and the direction say how a body is written: as JSON, as stored messages, as a batch, as text (Java
-properties), or as what an application sends, which the header's sysFlag may call compressed. What no table knows, and
-what is not as its operation says, stays bytes.
+Facts. The operation and the direction determine the format of a body: JSON, stored messages, a batch, text (Java
+properties), or an application's bytes, which the header's sysFlag may mark as compressed. A body of an operation that
+no table knows, or that does not have its operation's format, stays bytes.
 
 Facts. Before version 5 the body of REGISTER_BROKER is zlib by default, whether or not the header says so. Inside, each
-part stands behind an int32 length: a DataVersion as JSON; behind a count a topic each, as words between spaces; a list
-of filter servers as JSON; and in version 5, behind another count, the queue mappings as JSON. It is sent every thirty
-seconds, so it has one reader, and values are folded out of its nodes.
+part is behind an int32 length: a DataVersion as JSON; behind a count the topics, as words between spaces; a list of
+filter servers as JSON; and in version 5, behind another count, the queue mappings as JSON. It is sent only every thirty
+seconds, so it has one reader, and values are folded from its nodes.
 """
 
 from __future__ import annotations

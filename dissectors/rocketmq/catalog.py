@@ -1,6 +1,7 @@
 """Catalog of RocketMQ's field names: header classes, and the bodies whose layout is known.
 
-Theory. A header is text under text; its class types what it knows. JSON bodies are anybody's, so they are open.
+Theory. A header is a map of texts; its class gives types to the fields that it knows. JSON bodies may have any members,
+so they are open.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Names of RocketMQ's numbers: request and response codes, languages, versions.
 
-Facts. A request code names an operation; the same field of an answer is a response code, 0 for success (DLedger's raft,
-which controllers speak to each other in the same frames, says 200). Three response codes meant failed changes of access
-rules before version 5. The binary header keeps its code in an int16: what does not fit there loses its upper half, and
-only the table tells which operation was meant.
+Facts. A request code names an operation; the same field of an answer is a response code, 0 for success (200 in
+DLedger's raft, which controllers speak to each other in the same frames). Before version 5 three response codes meant
+failed changes of access rules. The binary header has its code in an int16: a larger code loses its upper half, and only
+the table tells which operation was meant.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """A command's header to values, plain or symbolic (wire.frame): headers that are written as RocketMQ writes them.
 
-Facts. A frame is an int32 length, an int32 whose highest byte says how the header is written and whose rest is the
-header's length, the header, and the body up to the frame's end. Written as JSON (0) the header is one object; written
-as ROCKETMQ (1) it is int16 code, int8 language, int16 version, int32 opaque, int32 flag, a remark behind an int32
-length, and behind another one the extFields: each a key behind an int16 length and a value behind an int32.
+Facts. A frame is an int32 length, an int32 whose highest byte is the header's format and whose rest is the header's
+length, the header, and the body up to the frame's end. In the format JSON (0) the header is one object. In the format
+ROCKETMQ (1) it is int16 code, int8 language, int16 version, int32 opaque, int32 flag, a remark behind an int32 length,
+and behind another length the extFields: each a key behind an int16 length and a value behind an int32.
 
 Theory. Most of the JSON on the wire is strict, and the C parser of the standard library reads it fifty times faster
-than a reader that keeps places. Anything unusual (fastjson's bare keys, broken text, deep nesting, secrets) raises one
-of emit.FAILURES; then command_fields.py makes nodes, and the values are folded out of them.
+than a reader that records places. Anything unusual (fastjson's bare keys, broken text, deep nesting, secrets) raises
+one of emit.FAILURES; then command_fields.py makes nodes, and the values are folded from them.
 """
 
 from __future__ import annotations

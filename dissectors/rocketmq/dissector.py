@@ -1,9 +1,9 @@
 """RocketMQ's remoting protocol, as the Dissector interface asks for it.
 
 Theory. Clients, brokers, name servers and controllers all speak the same frames: a length, a header as JSON or in a
-compact form, a body. Either side may ask; a command says itself whether it is a request, an answer, or wants none, and
-an answer repeats the asker's number. So pairing needs the numbers alone; what an answer's body is, is known from its
-request. header.py reads the first bytes, message.py reads everything.
+compact form, a body. Either side may send requests. A command itself tells whether it is a request, an answer or a
+one-way request, and an answer repeats the number of its request. So pairing needs only the numbers; the format of an
+answer's body depends on its request. header.py reads the first bytes, message.py reads everything.
 """
 
 from __future__ import annotations

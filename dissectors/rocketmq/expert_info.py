@@ -1,10 +1,10 @@
 """Expert info of one command: refusals and their cause, missing fields, messages that are given up.
 
-Facts. A response code says what went wrong, the remark often why: brokers that throw requests away name the reason in
+Facts. A response code tells what went wrong, the remark often why. Brokers that drop requests give the reason in
 brackets (BrokerFastFailure, NettyRemotingAbstract), pulls have the name of a GetMessageStatus, and before version 5
-access control answered SYSTEM_ERROR with the name of its exception. Java refuses a header class whose fields with
-CFNotNull are not all there (RemotingCommand.decodeCommandCustomHeader). A consumer gives a message up by sending it
-back with a delay level below zero, or by sending it to its retry topic once more than it may (SendMessageProcessor).
+access control answered SYSTEM_ERROR with the name of its exception. Java refuses a header class if one of its fields
+with CFNotNull is missing (RemotingCommand.decodeCommandCustomHeader). A consumer gives a message up by sending it back
+with a delay level below zero, or by sending it to its retry topic once too often (SendMessageProcessor).
 tables/expert_info.json has the conditions and sentences.
 """
 

@@ -1,11 +1,11 @@
 """RocketMQ's headers for many messages at once: the fast path of RocketMQ.header.
 
-tests/dissectors/rocketmq/test_fast_path.py holds the fast paths equal. A binary header has what is wanted at fixed
-offsets. A JSON header has its members in any order, so its grammar is checked in columns: a table of all strings, and
-of what stands between one string and the next. Without escaped quotes, every other quote ends a string; then one look
-at the gaps in front of and behind a string tells whether it is a key, and a sum over them how deep it stands. What is
-written otherwise (spaces, escaped quotes, null, lists, letters beyond ASCII) is left to header(). The grammar stands in
-this module since no other may use NumPy.
+tests/dissectors/rocketmq/test_fast_path.py compares the fast paths with the slow path. A binary header has its fields
+at fixed offsets. A JSON header has its members in any order, so its grammar is checked in columns: a table of all
+strings, and of the gaps between them. Without escaped quotes, every other quote ends a string; the gaps in front of and
+behind a string tell whether it is a key, and a sum over the gaps gives its depth. Other spellings (spaces, escaped
+quotes, null, lists, non-ASCII letters) are left to header(). The grammar is in this module because no other may use
+NumPy.
 """
 
 from __future__ import annotations

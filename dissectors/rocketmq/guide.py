@@ -1,8 +1,8 @@
 """The guide pages of RocketMQ's requests, header classes, codes and layouts.
 
-Theory. The tables that decode a command also describe it; guide.json has what decoding does not need. A header class is
-a table of names, and the classes that it extends add theirs. On the wire all values are texts; a type is what Java
-makes of one. A name on the wire may be a letter, so its meaning is shown beside it.
+Theory. The tables that decode a command also describe it; guide.json has the texts that decoding does not need. A
+header class is a table of names, plus those of the classes that it extends. On the wire all values are texts; a type is
+Java's interpretation of one. A name on the wire may be a letter, so its meaning is shown beside it.
 """
 
 from __future__ import annotations

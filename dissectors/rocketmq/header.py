@@ -1,11 +1,11 @@
 """The header facts of a command that pairing and the list need, from the first bytes of its frame.
 
-Facts. Bit 0 of the flag says that a command is an answer, whoever sends it, bit 1 that a request wants none; brokers
-ask their clients on the same connection. `opaque` is the asker's number, which the answer repeats. The code of an
-answer is its result, so the operation is known from its request alone.
+Facts. Bit 0 of the flag marks an answer, from either side, and bit 1 a one-way request; brokers send requests to their
+clients on the same connection. `opaque` is the request's number, which the answer repeats. The code of an answer is its
+result, so only its request tells the operation.
 
-Java writes the members of a JSON header in the order of the alphabet, so extFields, with a message's properties of up
-to 32,767 characters in it, come before flag and opaque: PREFIX is as much as such a header can take.
+Java writes the members of a JSON header in alphabetical order, so extFields, with a message's properties of up to
+32,767 characters in it, come before flag and opaque: PREFIX is the maximum of such a header.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One frame to values or to a tree.
 
-Theory. The header is read by itself; the body needs the operation, which an answer does not say, so it comes with the
-Context. An answer's own code is its error, if it is not the one that means success.
+Theory. The header is read by itself. The body needs the operation, which an answer does not contain, so it comes with
+the Context. An answer's own code is its error, unless it means success.
 """
 
 from __future__ import annotations

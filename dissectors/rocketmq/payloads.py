@@ -1,8 +1,8 @@
 """Bodies of messages: sent, sent as a batch, or stored and pulled.
 
-Facts. A command that sends says topic and queue in its header; a stored message says its own, and its offset there. A
-compressed body is given as it was before; a batch that is stored as one message is given message by message. The key
-that a message can be found by is a property, and so is what its queue was chosen by, where it has no other.
+Facts. A command that sends has topic and queue in its header; a stored message has its own, and its offset there. A
+compressed body is returned decompressed; a batch that is stored as one message is returned message by message. The key
+by which a message can be found is a property; without one, the property that chose its queue is used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Traffic on ports of RocketMQ that is no remoting command.
 
-Facts. Ports by default: haListenPort is 10912 (the broker's + 1); a proxy takes gRPC on 8081 (ProxyConfig,
-grpcServerPort) and remoting commands on 8080 (remotingListenPort), where it takes HTTP/2, too, by its first bytes.
-Others use 8080 and 8081 as well, so a port alone says only what usually is there.
+Facts. Default ports: haListenPort is 10912 (the broker's + 1); a proxy takes gRPC on 8081 (ProxyConfig, grpcServerPort)
+and remoting commands on 8080 (remotingListenPort), where it also accepts HTTP/2, recognised by its first bytes. Other
+programs use 8080 and 8081 as well, so a port alone tells only its usual protocol.
 """
 
 from __future__ import annotations

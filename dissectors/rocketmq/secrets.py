@@ -1,12 +1,12 @@
 """Secrets in RocketMQ's frames: fields by their names, and broken bytes that may hold one.
 
 Facts. Clients sign requests in extFields (AclUtils: AccessKey, which is no secret, Signature, SecurityToken); commands
-about users and old access rules have passwords and secret keys in headers or JSON bodies. fastjson takes a key whatever
-its case, and with `_` or `-` in it, for the field; a key may also be spelt with escapes.
+about users and old access rules have passwords and secret keys in headers or JSON bodies. fastjson matches a key to a
+field in any case, and with `_` or `-` in it; a key may also be spelt with escapes.
 
-Theory. Where a frame breaks, names no longer say what is a secret (wire.hiding). JSON tells where each value ends, so
-there it is what could not be read; in a binary header a wrong length shifts all that follows, so there it is all of
-extFields, and the remark, which may have swallowed them. A frame that names no secret has none to hide.
+Theory. In a damaged frame, names no longer tell what is a secret (wire.hiding). JSON shows where each value ends, so
+only the unread part is hidden. In a binary header a wrong length shifts everything behind it, so all of extFields is
+hidden, and the remark, which may contain them. A frame that names no secret has none to hide.
 """
 
 from __future__ import annotations

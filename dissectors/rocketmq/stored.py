@@ -1,11 +1,10 @@
 """Messages as brokers store them, as clients send them in batches, and as they stand in one another.
 
-Facts. A stored message begins with its size and a magic, which says whether the topic's length has one byte or two;
-two bits of sysFlag say whether its hosts have 4 or 16 bytes of address. A batch on its way to the broker has items of
-size, magic, crc (both 0), flag, body and properties; so have the bodies of inner batches (sysFlag INNER_BATCH), whose
+Facts. A stored message begins with its size and a magic, which tells whether the topic's length has one byte or two;
+two bits of sysFlag tell whether its hosts have 4 or 16 bytes of address. A batch on its way to the broker has items of
+size, magic, crc (both 0), flag, body and properties; so do the bodies of inner batches (sysFlag INNER_BATCH), whose
 items count on from the message's queueOffset. The checksum is CRC-32 without its highest bit. Properties are one text.
-A body of which not even the first item makes sense stays bytes: brokers answer a query for a wrong offset with whatever
-lies there.
+A body whose first item makes no sense stays bytes: brokers answer a query for a wrong offset with arbitrary bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Functions for RocketMQ's phrases: queues and offsets, brokers, topics, groups and their members.
 
-Facts. perm 6 is read and write. A BitSet in JSON is base64 of its bytes. Where a controller elects masters, a broker's
-numbers begin with 1; elsewhere 0 is the master. Java has objects as keys of tables (MessageQueue), which is JSON in a
-text. Bodies are anybody's, so members may be missing or of another type.
+Facts. perm 6 is read and write. A BitSet in JSON is base64 of its bytes. If a controller elects masters, a broker's
+numbers begin with 1; otherwise 0 is the master. Java has objects as keys of maps (MessageQueue), which are JSON in a
+text. Bodies may have any content, so members may be missing or of another type.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The information line of a RocketMQ command: its templates, and the formatters that they use.
 
 Theory. Headers and JSON bodies use few names for the same things, so one table of phrases serves all operations
-(tables/summaries.json). The line of an answer is made of the answer and of some fields of its request together. What is
-ordinary although its code is not 0 (nothing to pull, stored but not flushed) is said in words, not called an error.
-Answers whose header has no class show their remark. structures.py has the formatters of structures in bodies.
+(tables/summaries.json). The line of an answer is made of the answer and of some fields of its request together. An
+ordinary result whose code is not 0 (nothing to pull, stored but not flushed) is described in words and not called an
+error. Answers whose header has no class show their remark. structures.py has the formatters of structures in bodies.
 
-Facts. Where a controller elects masters, a broker's numbers begin with 1 and say nothing of roles. A remark is
-RemotingHelper's account of a Java exception (its class, its message, the place that threw it), a sentence with a line
-behind it that links to the FAQ (FAQUrl), the name of a GetMessageStatus, or `not set any response code`, which an
-untouched header says. Properties are texts, also where they mean numbers (MessageConst).
+Facts. If a controller elects masters, a broker's numbers begin with 1 and do not tell roles. A remark is
+RemotingHelper's description of a Java exception (its class, its message, the place that threw it), a sentence with a
+link to the FAQ in the next line (FAQUrl), the name of a GetMessageStatus, or `not set any response code`, the default
+of a header. Properties are texts, also where they mean numbers (MessageConst).
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 Theory. The names in a header, and their order, belong to the template, as do code, flag, language and version. The
 opaque number and the values of extFields may differ, also in length: in a JSON header they end at a quote, in a binary
-one sizes stand in front. Where the header class says that such a text is a number, it stays one. A message's properties
-are a text of several, whose names belong to the template. Bodies of applications may be any bytes; JSON differs by
-itself; stored messages are a value of their own within the frame; the bytes of all other bodies belong to the template.
+one they have sizes. If the header class makes a number of such a text, it stays one. A message's properties are a text
+of several, whose names belong to the template. Bodies of applications may be any bytes; JSON has a template of its own;
+stored messages are one value within the frame; the bytes of all other bodies belong to the template.
 
-A secret is a symbolic value of its length alone. Frames with findings, or with numbers that are written otherwise, get
-no template.
+Only the length of a secret is symbolic. Frames with findings, or with numbers in another spelling, match no template.
 """
 
 from __future__ import annotations

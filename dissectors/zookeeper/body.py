@@ -1,8 +1,8 @@
 """One message of a client's connection to values or to a tree.
 
-Theory. A request is read by the opcode in its header, a reply by that of its request (Context.code). What has neither
-a code nor a header, connects and words, is known by its own bytes. recipes.py reads what fits its layout, and here
-stands what reads all else. What reading a frame has in common everywhere is in dissectors.wire.message.
+Theory. A request is read by the opcode in its header, a reply by the opcode of its request (Context.code). Messages
+without a code or a header, connects and words, are recognised by their own bytes. recipes.py reads messages that fit
+their layout, and this module reads all others. dissectors.wire.message holds the part that all protocols share.
 """
 
 from __future__ import annotations

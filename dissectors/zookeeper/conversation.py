@@ -1,16 +1,16 @@
 """Pairing on a client's connection.
 
-Theory. A reply repeats the xid of its request and nothing else, so it is read by what was asked. Clients count xids up,
-but some repeat them, and a few are set aside: -2 for pings (a ping may come under any number, its answer has -2), -4
-for auth, -8 for watches. The same xid is answered in the order of asking. Xid -1 is an event and answers nobody.
+Theory. A reply repeats only the xid of its request, so its layout depends on that request. Clients count xids up, but
+some repeat them, and a few are reserved: -2 for pings (a ping may have any number, its answer has -2), -4 for auth, -8
+for watches. Requests with the same xid are answered in their order. Xid -1 is an event and answers nothing.
 
-Pings repeat one number, and a client sends the next one seconds later. So where bytes of the server are missing, an
-answer to a ping is that of the latest one, and those before it were answered in what is missing. Where other requests
-wait under one xid, the answer to the first may be missing; then nobody knows whose the next answer is.
+Pings repeat one number, and a client sends the next one seconds later. So if bytes of the server are missing, an answer
+to a ping belongs to the latest one, and those before it were answered in the missing bytes. If other requests wait
+under one xid, the answer to the first may be missing; then the next answer cannot be assigned.
 
 A connection begins with a ConnectRequest and its answer, which names the session; or it is one word and its answer.
-Some clients send another ConnectRequest later, on the same connection. A server answers in the order of asking, so a
-connect waits no longer once a request behind it has its answer.
+Some clients send another ConnectRequest later, on the same connection. A server answers in the order of the requests,
+so a connect stops waiting when a later request has its answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The dissector of the client protocol of Apache ZooKeeper.
 
-Theory. Every message is behind a four-byte size, but for the four-letter commands (four_letter_commands), which a
-client may send instead. What a connection remembers is small: its session, and which xid asked what (conversation.py).
+Theory. Every message is behind a four-byte size, except the four-letter commands (four_letter_commands), which a
+client may send instead. The state of a connection is small: its session, and the opcodes of its xids (conversation.py).
 header.py and probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
 """
 

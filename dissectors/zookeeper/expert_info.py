@@ -1,10 +1,10 @@
 """Expert info of one message: lost sessions, packets that are too large, refused four-letter words.
 
-Facts. jute.maxbuffer is 0xfffff bytes unless it is raised. A server that reads a larger length closes the connection
-(NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), and then asks the next server again:
-a node with many children can keep a client from ever getting on. A ConnectResponse without a session or without a
-timeout says that the session has expired or that the password was wrong; the two cannot be told apart. tables/
-expert_info.json has conditions and sentences.
+Facts. jute.maxbuffer is 0xfffff bytes by default. A server that reads a larger length closes the connection
+(NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), which then asks the next server again: a
+node with many children can block a client for ever. A ConnectResponse without a session or without a timeout means that
+the session has expired or that the password was wrong; the two cannot be told apart. tables/expert_info.json has
+conditions and sentences.
 """
 
 from __future__ import annotations

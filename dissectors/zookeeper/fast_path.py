@@ -1,8 +1,8 @@
 """ZooKeeper's headers for many messages at once: the fast path of ZooKeeper.header and ZooKeeperConversation.
 
-tests/dissectors/zookeeper/test_fast_path.py holds the fast paths equal. Behind its size a request has xid and opcode, a
-reply xid, zxid and err, at fixed offsets. Words open a connection and are over when it is steady. A connect looks like
-a message with xid 0; the conversation takes one that comes later.
+tests/dissectors/zookeeper/test_fast_path.py compares the fast paths with the slow path. Behind its size a request has
+xid and opcode, a reply xid, zxid and err, at fixed offsets. Words only come at the start of a connection, before it is
+steady. A connect looks like a message with xid 0; the conversation handles one that comes later.
 """
 
 from __future__ import annotations

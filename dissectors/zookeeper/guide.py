@@ -1,7 +1,7 @@
 """Pages of the protocol guide: operations, packets, votes and records of ZooKeeper.
 
 Theory. A record's versions are no numbers on the wire: later releases append fields, and a reader sees by the length
-whether they are there. So of a record with several its sizes are said, and from which of them on a field is there.
+whether they are there. So the guide lists the sizes of such a record, and the size from which each field exists.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The headers of the client's protocol, read from the first bytes of a frame.
 
 Facts (zookeeper.jute, package proto). Behind the int32 size a request has int xid and int opcode, a reply int xid,
-long zxid and int err; the opcode it does not repeat. A ConnectRequest and a ConnectResponse have no header. They open a
-session, usually with the first frame each way, but some clients send one on a connection that is in use. They are told
-by their own lengths: each has a password at a fixed place, and behind it nothing, or one byte (readOnly, from 3.4 on).
-A reply with xid 0, as some clients begin, looks like a ConnectResponse where its body is a path of three bytes or a
-count of 0; _is_reply tells them apart. A request with xid 0 and a path of twelve bytes looks like a ConnectRequest;
-_is_request tells these apart.
+long zxid and int err; it does not repeat the opcode. A ConnectRequest and a ConnectResponse have no header. They open a
+session, usually with the first frame in each direction, but some clients send one on a connection that is in use. They
+are recognised by their own lengths: each has a password at a fixed place, and behind it nothing, or one byte (readOnly,
+from 3.4 on). A reply with xid 0, the first of some clients, looks like a ConnectResponse if its body is a path of three
+bytes or a count of 0; _is_reply tells them apart. A request with xid 0 and a path of twelve bytes looks like a
+ConnectRequest; _is_request tells these apart.
 
-Where a capture keeps only the beginning of a packet, the password may be missing. Then the length of the frame and the
-first fields decide, and where they leave a doubt, nobody knows which of the two a frame is.
+If a capture has only the beginning of a packet, the password may be missing. Then the length of the frame and the first
+fields decide; if they leave a doubt, the frame's kind is unknown.
 """
 
 from __future__ import annotations

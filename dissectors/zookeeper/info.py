@@ -1,7 +1,7 @@
 """The summary line of a message: error, subject, amount.
 
-Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
-`recalled` names. tables/summaries.json has the phrases; what a multi did is said item by item here.
+Theory. An answer contains little of its exchange, so its line begins with fields of its request, those that `recalled`
+names. tables/summaries.json has the phrases; this module lists the items of a multi.
 """
 
 from __future__ import annotations

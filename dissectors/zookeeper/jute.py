@@ -1,7 +1,7 @@
 """Jute, Hadoop's first serialization: the encoding of its types.
 
-Facts (BinaryInputArchive). Everything is big-endian and nothing is tagged. A ustring (UTF-8) and a buffer have an int
-in front, a vector has one too, and -1 is null everywhere. A record stands bare among its parent's fields.
+Facts (BinaryInputArchive). Everything is big-endian and nothing is tagged. A ustring (UTF-8), a buffer and a vector
+have an int in front, and -1 is null everywhere. A record has nothing around it among its parent's fields.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Layouts of ZooKeeper's requests, replies and events, for reading some fields of one or many messages at once.
 
-Theory. The opcode tells the record behind a header, and the error of a reply whether there is one. Left to values() is
-what the bytes tell: connects and words, which have no opcode, the items of a multi, and records in which a field has
-content of its own. The xid stands in the header and is no part of the body. An answer is often to be read together with
-its request (Dissector.request_fields); then a template is made of both, one behind the other.
+Theory. The opcode determines the record behind a header, and the error of a reply whether there is one. values() reads
+messages that only their bytes determine: connects and words, which have no opcode, the items of a multi, and records
+in which a field has content of its own. The xid is in the header and not part of the body. An answer is often read
+together with its request (Dissector.request_fields); then a template covers both, one behind the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data of nodes, by path: created, set, read, proposed, in snapshots.
 
-Facts. The field is `data` beside a `path`. An answer has the data alone; its path stands in the request, in a multi at
-the same place of it.
+Facts. The field is `data` beside a `path`. An answer has only the data; its path is in the request, at the same place
+of a multi.
 """
 
 from __future__ import annotations

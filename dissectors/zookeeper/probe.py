@@ -1,10 +1,10 @@
 """Probes bytes for a ZooKeeper client's connection: at its start, and behind a gap.
 
-Theory. A ConnectRequest is nearly all checked: a version that is always 0, and a password whose length must agree with
-the frame's. Later requests begin with an opcode of thirty-odd, and nearly all go on with a path, which begins with a
-slash and must fit; those that are whole in the prefix are read as a body and must fit exactly. A reply shows an xid, a
-zxid and one of few errors, which is little where there is no error; so it is good enough in a stream that is known to
-be ZooKeeper's, and weak where that is the question.
+Theory. Nearly every byte of a ConnectRequest can be checked: a version that is always 0, and a password whose length
+must agree with the frame's. Later requests begin with one of thirty-odd opcodes, and nearly all continue with a path,
+which begins with a slash and must fit. Those that are whole in the prefix are read as a body and must fit exactly. A
+reply has an xid, a zxid and one of few errors, which is weak evidence without an error. So it is good enough in a
+stream that is known to be ZooKeeper's, and weak for a new connection.
 """
 
 from __future__ import annotations

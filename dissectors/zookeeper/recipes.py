@@ -1,11 +1,10 @@
 """Recipes that decode a client's message fast, chosen by its opcode and its length.
 
-Theory. A reply with an error ends behind its header, but for a failed SASL step, which may have a token; so what reads
-one depends on three things, and there are few of these. An
-event is a reply whose xid and error say nothing.
+Theory. A reply with an error ends behind its header, except a failed SASL step, which may have a token. So a reply's
+reader depends on three things with few combinations. An event is a reply whose xid and error have no meaning.
 
-Theory. Their own bytes say what they are (header.py), or Context.extra where few of them were captured. Only the length
-tells whether the last field is there: readOnly, from 3.4 on.
+Theory. Connects are recognised by their own bytes (header.py), or by Context.extra if few of them were captured. Only
+the length tells whether the last field is there: readOnly, from 3.4 on.
 """
 
 from __future__ import annotations

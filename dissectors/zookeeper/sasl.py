@@ -1,8 +1,8 @@
 """QuorumAuthPacket: mutual authentication of servers at the start of their connection.
 
-Facts (QuorumAuth, SaslQuorumAuthLearner). A learner, or whoever opens an election connection, sends one with an empty
-token, then tokens go back and forth until a status says success or error. Each packet begins with the same long, which
-is no packet type and no length that there could be.
+Facts (QuorumAuth, SaslQuorumAuthLearner). A learner, or the server that opens an election connection, sends one with an
+empty token, then tokens are exchanged until a status tells success or error. Each packet begins with the same long,
+which is neither a packet type nor a possible length.
 """
 
 from __future__ import annotations

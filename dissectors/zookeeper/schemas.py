@@ -1,8 +1,8 @@
 """The records and operations of ZooKeeper, made from the tables when first asked for.
 
-Theory. A record's versions are not numbered on the wire: a later release appends fields, and a reader sees by what is
-left whether they are there. So a record with versions is resolved by a length or, where several records may stand in
-one place (transactions), by which of them fits exactly.
+Theory. A record's versions are not numbered on the wire: a later release appends fields, and a reader sees by the
+remaining bytes whether they are there. So a record with versions is resolved by a length or, if several records are
+possible in one place (transactions), by the one that fits exactly.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The formatters of the info lines, and the one-line summary of a four-letter command's answer.
 
-Theory. mntr, srvr, stat and cons say much the same under different names; what an engineer looks for is which release,
-in which role, how large, and who is there. Of any other answer its first line is as good as any.
+Theory. mntr, srvr, stat and cons have similar content under different names; an engineer looks for release, role, size
+and connected clients. For any other answer the first line is shown.
 """
 
 from __future__ import annotations

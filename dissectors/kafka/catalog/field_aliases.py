@@ -1,16 +1,16 @@
 """Field aliases of Kafka (field_aliases.json), and tshark's names for its fields (tshark.json).
 
-Theory. The schemas tell of a field what kind of thing it names (`entity`) and how its numbers are called (`enum`), so
-most rows are no list of places but such a word, and a new API is known by itself. What has neither goes by its type and
-the end of its path, which begins with the name of the schema: `host string`, `acls.host string`, with a range of
-versions behind it where it is not so in all: `FindCoordinatorRequest.key string 0`. Structures within bytes fields
-count as if they stood there; what records of internal topics hold does not, for that would mean to read all records.
-Some fields are one thing or another by a number beside them; they are under `where`, with that number for a range of
-versions: `FindCoordinatorRequest.key string keyType=0`.
+Theory. The schemas tell what kind of thing a field names (`entity`) and the names of its numbers (`enum`). So most rows
+are such a word, not a list of places, and a new API needs no row. Other fields are found by type and the end of their
+path, which begins with the name of the schema: `host string`, `acls.host string`, followed by a range of versions where
+it differs: `FindCoordinatorRequest.key string 0`. Structures within bytes fields count as members. Contents of records
+of internal topics do not, because all records would have to be read. The meaning of some fields depends on a number
+beside them; they are under `where`, with that number for a range of versions:
+`FindCoordinatorRequest.key string keyType=0`.
 
-Theory. A field of tshark's is a key of the row, or a place in the body found as field aliases are. It has names of its
-own for the batches of magic 2 and for the messages before them, and numbers for what our values say by name, so of an
-entry of records something is made, or nothing where it is of the other format.
+Theory. A tshark field is a key of the row, or a place in the body that is found like a field alias. tshark has
+different names for batches of magic 2 and for older messages, and numbers where our values have names. So an entry of
+records is converted, or gives nothing if it has the other format.
 """
 
 from __future__ import annotations

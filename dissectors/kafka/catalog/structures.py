@@ -1,9 +1,9 @@
 """The fields of Kafka's bodies and schemas, and of the structures that their bytes fields may hold.
 
-Theory. A schema says nearly all of its members. Which structures a bytes field may hold says the same table that
-unfolds them (`embedded` in quirks.json); of several that may, the members are told together.
+Theory. A schema lists nearly all of its members. The table that unfolds a bytes field also tells which structures it
+may hold (`embedded` in quirks.json); the members of all possible structures are listed together.
 
-Theory. A message that no layout reads is its `payload`, and what a client leaves behind a body is `_rest`.
+Theory. A message that no layout reads has the member `payload`, and leftover bytes behind a body are `_rest`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Checks of the cluster: leaders of partitions that change, controllers that change, topics that stay unknown.
 
-Facts (KIP-320, KIP-595). Metadata tells the leader of each partition; from version 7 on with its epoch, and a greater
-epoch is a later leader, whatever an older broker's cache still says. A leader of -1 is none: an election goes on, or no
-replica can lead. Where the old leader is not among the brokers of the same answer, it is gone; else an administrator,
-or the balancer, moved the leadership.
+Facts (KIP-320, KIP-595). Metadata tells the leader of each partition; from version 7 on with its epoch. A greater epoch
+is a later leader, even if an older broker's cache says otherwise. A leader of -1 means none: an election is going on,
+or no replica can lead. If the old leader is not among the brokers of the same answer, it is gone; otherwise an
+administrator or the balancer moved the leadership.
 
 Facts (KIP-595, KIP-996). Controllers elect their leader by Vote; the winner tells the others by BeginQuorumEpoch. A
-controller that stops in good order says EndQuorumEpoch first.
+controller that stops in good order sends EndQuorumEpoch first.
 """
 
 from __future__ import annotations

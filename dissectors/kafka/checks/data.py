@@ -1,26 +1,25 @@
 """Checks that need several messages: producers' sequence numbers, fetch sessions, record times.
 
 Facts about sequence numbers (KIP-98). A producer with an id numbers the records of each partition from 0, anew with
-each epoch; a batch carries the number of its first record, and numbers go on at 0 behind 2^31 - 1. The broker keeps the
-last five batches of each producer and partition: one that comes again is answered as before and not written again, one
-that leaves a hole is refused as OUT_OF_ORDER_SEQUENCE_NUMBER.
+each epoch. A batch carries the number of its first record, and numbers restart at 0 after 2^31 - 1. The broker
+remembers the last five batches of each producer and partition. It answers a repeated one as before and does not write
+it again; it refuses one that leaves a gap as OUT_OF_ORDER_SEQUENCE_NUMBER.
 
 A batch that was refused as too large comes again in parts, the first of which has the number of the whole.
 
 A capture may begin in the middle, may have lost requests, and may hold several clusters, all of which count producers
-from 0. So each server is looked at for itself, the first batch that is seen of a partition there is taken as it is, and
-a hole is none of the producer's where bytes are missing, the connection is another one, or the producer has written to
-the partition at another server in between.
+from 0. So each server is examined separately, and the first batch of a partition there is accepted as it is. A gap is
+not the producer's fault if bytes are missing, if the connection is another one, or if the producer has written to the
+partition at another server in between.
 
-Facts about fetch sessions (KIP-227). A fetch with session id 0 and epoch 0 asks for a session; the answer names it, or
-has id 0 where the broker has no room for one more (max.incremental.fetch.session.cache.slots), and then each fetch
-names all its partitions again. In a session the epoch counts 1, 2, ... and goes on at 1 behind 2^31 - 1; epoch -1 ends
-it. A fetch out of step is answered by INVALID_FETCH_SESSION_EPOCH. An answer with an error, whatever it says, leaves
-the session as it is.
+Facts about fetch sessions (KIP-227). A fetch with session id 0 and epoch 0 asks for a session. The answer names it, or
+has id 0 if the broker has no room for another (max.incremental.fetch.session.cache.slots); then each fetch names all
+its partitions again. In a session the epoch counts 1, 2, ... and restarts at 1 after 2^31 - 1; epoch -1 ends it. A
+fetch out of step is answered by INVALID_FETCH_SESSION_EPOCH. An answer with any error leaves the session unchanged.
 
 Facts about times. A record's time is milliseconds since 1970, set by the producer (CreateTime). From 3.6 on a broker
-refuses what is more than an hour ahead of its own clock (message.timestamp.after.max.ms, KIP-937); what is old is
-legal, since data is copied, but retention by time deletes it. -1 is no time.
+refuses times that are more than an hour ahead of its own clock (message.timestamp.after.max.ms, KIP-937). Old times are
+legal, since data may be copied, but retention by time deletes such records. -1 is no time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Checks of limits: batches that are too large for their topic, and offsets that partitions do not have.
 
-Facts. A topic takes batches of at most max.message.bytes, and a broker those of at most message.max.bytes where the
-topic does not say. Settings are in requests that set them, in answers to DescribeConfigs, and from version 5 on in
-answers to CreateTopics. A consumer that asks for an offset that the partition does not have gets OFFSET_OUT_OF_RANGE.
-It then asks for the first or last offset (ListOffsets) and goes on there, as its auto.offset.reset says.
+Facts. A topic accepts batches of at most max.message.bytes; if it has no such setting, the broker's message.max.bytes
+applies. Settings are in requests that set them, in answers to DescribeConfigs, and from version 5 on in answers to
+CreateTopics. A consumer that asks for an offset that the partition does not have gets OFFSET_OUT_OF_RANGE. It then asks
+for the first or last offset (ListOffsets) and continues there, according to its auto.offset.reset.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Checks of logins: brokers that close a connection instead of answering a login, or because nobody logs in.
 
-Facts (KIP-43, KIP-152). Behind SaslHandshake of version 0 the client sends its tokens without a header, and a broker
-that refuses them closes the connection without a word; SaslAuthenticate, which has an answer with an error, came with
-Kafka 1.0. Old clients use the former to this day. A listener with SASL answers ApiVersions before the login, and closes
-the connection at any other request. Clients ask for Metadata first.
+Facts (KIP-43, KIP-152). After SaslHandshake version 0 the client sends its tokens without a header, and a broker that
+refuses them closes the connection without an answer. SaslAuthenticate, whose answer has an error, came with Kafka 1.0.
+Some clients still use the older way.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A check of transactions that were not ended in time.
 
 Facts (KIP-98, KIP-890). The coordinator aborts a transaction that is not ended within transaction.timeout.ms, and
-raises the epoch of its producer. What the producer sends then is refused with the same errors as if another producer
-had taken its transactional id. Another producer shows by its InitProducerId. A transaction begins with the first
-request that adds a partition or offsets; from version 2 of transactions on, batches and offsets add themselves.
+raises the epoch of its producer. Later requests of the producer are refused with the same errors as if another producer
+had taken its transactional id. Another producer is visible by its InitProducerId.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Guesses the layouts of many answers without requests at once: the fast path of guess.candidates.
 
-Theory. The tree of layouts is descended once for all messages that still fit, so a step is a few columns, not a call
-for each message. A message takes the same steps in the same order as alone, and so it gets the same prices from the
-same budget. Where few messages are left, they go on alone. Messages that have the same body are weighed once.
+Theory. The tree of layouts is descended once for all messages that still fit, so a step takes a few columns instead of
+a call for each message. A message takes the same steps in the same order as alone, so it gets the same prices from the
+same budget. When few messages are left, they continue one by one. Messages with the same body are weighed once.
 
 Reference: guess.guess; tests/dissectors/kafka/guessing/test_fast_path.py compares the two.
 """

@@ -1,11 +1,11 @@
 """Guesses the layout of an answer whose request is missing: tries every layout on its bytes.
 
-Theory. A response carries a number and a body, not what it answers. But few layouts consume a body exactly, and of
-those that do, most would have to mean nonsense by it. So the layouts are weighed (weighing.py): how many bits each
-needs for these bytes, and how rare answers of its kind are. The difference of two in bits is the odds between them.
-An operation is named only where it is much likelier than all others together; a body that says too little, a lone
-error code, fits dozens, and then that is what is said. A guess never looks certain: it comes with a Finding that names
-what else would fit, and one that might show what an other reading keeps secret is not made.
+Theory. A response carries a number and a body, but not its operation. Few layouts consume a body exactly, and under
+most of those its values would be nonsense. So the layouts are weighed (weighing.py): by the bits that each needs for
+these bytes, and by how rare answers of its kind are. The difference of two in bits is the odds between them. An
+operation is named only if it is much likelier than all others together. A body with little content, such as a lone
+error code, fits dozens, and the guess says so. A guess never looks certain: it comes with a Finding that names the
+other candidates. No guess is made that might show bytes which another candidate keeps secret.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Weighs bytes under a layout by how surprising they are, in bits, to guess unknown messages.
 
-Theory. The shortest description (Rissanen's MDL): a layout that is the right one explains its bytes cheaply. A zero
-where a number stands says little, a name of letters costs less than random bytes, an error code that exists less than
-one that does not. So each kind of value has a price, about the negative logarithm of how often such a value is met in
-real messages, and of all layouts that consume the bytes exactly the cheapest is the likeliest: a bit dearer is half
-as likely. Prices need not be exact, only honest about what is rare.
+Theory. The shortest description (Rissanen's MDL): the right layout explains its bytes cheaply. A zero in a number's
+place tells little; a name of letters costs less than random bytes; a known error code costs less than an unknown one.
+So each kind of value has a price, about the negative logarithm of its frequency in real messages. Of all layouts that
+consume the bytes exactly, the cheapest is the likeliest; one more bit halves the likelihood. Prices need not be exact,
+but must reflect what is rare.
 
-This is the plan read once more, as tuples that compare by what they mean: layouts that are the same on the wire, and
-the beginnings that many share, are weighed once.
+This module reads the plan as tuples that compare by meaning, so layouts that are equal on the wire, and beginnings
+that many share, are weighed once.
 """
 
 from __future__ import annotations

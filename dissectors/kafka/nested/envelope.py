@@ -1,9 +1,9 @@
 """The content of an Envelope: a request or a response as in a frame, header and body.
 
-Facts (KIP-590). A broker forwards what a client asked of it to the controller, and the answer goes back the same way.
-What is inside is read as a message of its own, with all that its bytes fields and records hold. A response has the
-code and version of its request, which its own bytes do not say: both are leaves without bytes. Nobody nests
-envelopes, so a few of them are read and no more: bytes of any length would be nested as deep as they are long.
+Facts (KIP-590). A broker forwards a client's request to the controller, and the answer returns the same way. The
+content is read as a message of its own, with its bytes fields and records. A response has the code and version of its
+request, which its own bytes do not contain: both are leaves without bytes. No client nests envelopes, so only a few
+levels are read; otherwise hostile bytes could nest as deep as they are long.
 """
 
 from __future__ import annotations

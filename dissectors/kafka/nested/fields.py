@@ -1,12 +1,12 @@
 """The nodes of structures within bytes fields, and the names of feature levels.
 
-Theory. A tree is complete before its bytes fields are looked at: what one holds may depend on all records of its
-partition. Such a field then gets its content as children, behind its length, and stays what it was where nothing fits,
-or where the tree has as many nodes as it may. Last come the records of users (user_payloads.py), which are taken apart
-in a tree alone.
+Theory. A tree is complete before its bytes fields are read, because the content of one may depend on all records of its
+partition. A field then gets its content as children, behind its length. It stays unchanged if nothing fits, or if the
+tree has reached its maximum of nodes. The records of users come last (user_payloads.py) and are unfolded only in a
+tree.
 
-Facts. A feature's levels are numbers that mean something else for each feature, so what a level is called depends on
-the name beside it. Where that is so is a table (`features` in quirks.json); labels of one value cannot tell it.
+Facts. The levels of a feature have a meaning of their own for each feature, so the label of a level depends on the name
+beside it. A table lists these (`features` in quirks.json), because labels of single values cannot.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Detects the layout of a bytes field: one that takes all of its bytes.
 
-Theory. A client may put anything into a bytes field, so what does not fit is not broken: it is bytes, and there is
-nothing to say of it. Only where Kafka itself reads a version newer than it knows as the newest that it does know
-(consumers' and Connect's metadata), what is behind that is `_rest`, and `_readAs` says what was done.
+Theory. A client may put anything into a bytes field, so content that does not fit is not damaged: it is bytes, without
+a finding. Kafka itself reads a version newer than it knows as the newest that it knows for some content (metadata of
+consumers and Connect). Only there leftover bytes are `_rest`, and `_readAs` names the version that was used.
 """
 
 from __future__ import annotations

@@ -2,18 +2,18 @@
 
 Facts (ConsumerProtocol, RecordSerde, ControlRecordType). A subscription, an assignment, a principal and a coordinator's
 record value begin with an int16 version, a coordinator's record key with an int16 type. Metadata and remote log records
-begin with the uvarints 1, type and version. A control record's key is a version and a type; behind them, the end of a
-transaction has a version in front, what Raft writes has it inside.
+begin with the uvarints 1, type and version. A control record's key is a version and a type. In its value, the end of a
+transaction has a version in front, and Raft's records have it inside.
 
-A structure counts only where it takes all its bytes (payload_detection.py).
+A structure is accepted only if it takes all its bytes (payload_detection.py).
 
 Facts (StickyAssignor, CooperativeStickyAssignor, SubscriptionInfo, AssignmentInfo, ConnectProtocol,
-IncrementalCooperativeConnectProtocol). A JoinGroup carries each member's metadata, a SyncGroup what the leader assigns;
-which layout they have says the group's protocol type. A consumer's have user data within, and what that is says the
-assignor's name. The sticky assignors' has no version: all layouts are tried, and which fits is never in doubt, for they
-differ in length. Streams' begins with an int32 version of its own, Connect's with an int16, as consumers' does. What
-Schema Registry's servers say (SchemaRegistryIdentity, SchemaRegistryProtocol) is a JSON object. The names of the
-schemas are ours where Kafka has none.
+IncrementalCooperativeConnectProtocol). A JoinGroup carries each member's metadata, a SyncGroup the leader's assignment;
+the group's protocol type tells their layout. Those of a consumer contain user data, whose layout the assignor's name
+tells. The sticky assignors' has no version: all layouts are tried, and only one fits, because they differ in length.
+Streams' begins with an int32 version of its own, Connect's with an int16, as consumers' does. Those of Schema
+Registry's servers (SchemaRegistryIdentity, SchemaRegistryProtocol) are a JSON object. The names of the schemas are ours
+where Kafka has none.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Metrics of clients in PushTelemetry (KIP-714).
 
-Facts. `metrics` is OpenTelemetry's MetricsData in Protocol Buffers, compressed as a whole by what `compressionType`
-names. Its layout is a table (telemetry.json), by the proto's own names. What cannot be decompressed, or does not parse
-to its last byte, stays bytes; so does what is far larger than a broker takes (telemetry.max.bytes, 1 MiB), for two
-bytes can be a whole message.
+Facts. `metrics` is OpenTelemetry's MetricsData in Protocol Buffers, compressed as a whole by the codec in
+`compressionType`. Its layout is a table (telemetry.json) with the proto's own names. Bytes that cannot be decompressed,
+or that do not parse to the last one, stay bytes. So do those that far exceed a broker's limit (telemetry.max.bytes,
+1 MiB), because two bytes can be a whole message.
 """
 
 from __future__ import annotations

@@ -1,19 +1,18 @@
 """Self-describing payloads in users' records: JSON, and Schema Registry's framing.
 
-Theory. A record's key and value are anybody's bytes, so this is a reading, for trees alone: the value stays the bytes.
-JSON is what a strict parser takes, an object or an array, whole.
+Theory. A record's key and value are bytes of any application, so this is an interpretation, for trees alone: the value
+stays bytes. JSON is a whole object or array that a strict parser accepts.
 
-Facts (Confluent's wire format). Behind a zero byte stands a schema's id, an int32, and behind that the payload: JSON,
-Avro, or Protocol Buffers after the path of the message in its schema (a count and as many indexes, zig-zag varints; a
-lone 0 for the first message). The framing has no checksum, and much that is binary begins with a zero, so it needs
-evidence:
+Facts (Confluent's wire format). A zero byte comes first, then a schema's id, an int32, then the payload: JSON, Avro, or
+Protocol Buffers after the path of the message in its schema (a count and as many indexes, zig-zag varints; a lone 0 for
+the first message). The framing has no checksum, and much binary data begins with a zero, so evidence is needed:
 
 - an id from 1 on, and a payload behind it; so no int32 and no small int64;
 - JSON there: enough;
-- else an id below 2^24, and not what may as well be something else: a length before as many bytes, or numbers. Those
-  have no word between them, and a size that is a multiple of four, or a zero where the id has its last byte;
-- Protocol Buffers are fields to the last byte in ascending order, each of a possible number, and more than one or with
-  a word: Avro shows nothing, and is what remains.
+- otherwise an id below 2^24, and nothing that fits another format as well: a length before as many bytes, or numbers.
+  Runs of numbers contain no word, and have a size that is a multiple of four, or a zero in the last byte of the id;
+- Protocol Buffers are fields to the last byte in ascending order, each with a possible number, and more than one or
+  with a word. Avro has no marks of its own, so it is the remaining case.
 """
 
 from __future__ import annotations

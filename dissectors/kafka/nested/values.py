@@ -1,7 +1,7 @@
 """Plain values of structures within bytes fields, by the rules of rules.py, behind a plan's emitted decoder.
 
-Theory. Most messages have none of these fields, and their decoder stays what it is. Most records are somebody's own:
-topics that hold no structure are passed over by name, and those that have but an id by a look at the first key.
+Theory. Most messages have none of these fields, and their decoder is unchanged. Most records belong to applications:
+topics that hold no structure are skipped by name, and topics that have only an id by the first key.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Records fields of many messages at once: the fast path of values.py and payloads.py, for tables of records.
 
-Theory. A field is a run of entries of which each says how long it is, so the entries of all fields are found in step,
-and the headers of all batches are columns. What is compressed is decompressed batch by batch, within the budget of its
-message, and put together with what is not; then the records of all batches are read by batches/fast_path.py.
+Theory. A field is a run of entries, each with its length, so the entries of all fields are found in step, and the
+headers of all batches are columns. Compressed records are decompressed batch by batch, within the budget of their
+message, and joined with the others; then batches/fast_path.py reads the records of all batches.
 
-A message is left to its own decoder where anything of it is out of the ordinary, and where what is in it may be more
-than a decoder shows (_check_bounds). A wrong checksum of a short message changes nothing: its records are read anyway.
+An unusual message is left to its own decoder, and so is one that may hold more than a decoder shows (_check_bounds). A
+wrong checksum of a short message changes nothing: its records are read anyway.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Record data to nodes that keep where every value lies: the reference implementation of values.py.
 
-Theory. Offsets and timestamps stand in the tree as they are meant, absolute, on the bytes of their deltas. An entry has
-a length of its own, so what breaks inside of one is contained in it and the next is read again. What was compressed is
-a source of its own, below the leaf that holds the compressed bytes.
+Theory. The tree shows absolute offsets and timestamps, on the bytes of their deltas. An entry has a length of its own,
+so damage in one is contained in it, and the next is read. Decompressed bytes are a source of their own, below the leaf
+with the compressed bytes.
 """
 
 from __future__ import annotations

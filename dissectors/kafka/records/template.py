@@ -1,8 +1,8 @@
 """Record batches as templates: the third reader of records, beside values.py and fields.py.
 
-Theory. What stands in a batch's header may differ, and so may its records: they are a value of its own within the
-message, and those of thousands of batches are read together. What is compressed, of an older format, of control, cut,
-or many batches, is one value as a whole.
+Theory. The fields of a batch's header may differ, and so may its records: they are one value within the message, and
+those of thousands of batches are read together. A field with compressed or control records, an older format, a cut
+batch or many batches is one value as a whole.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 Facts (protocol guide, "Record Batch", "Message Sets"). A records field is a run of entries without a count. Each begins
 with int64 offset and int32 length, and the byte at offset 16 is its magic, so formats may mix. The last one in a Fetch
-may be cut. A batch has a CRC32C from its attributes to its end; behind its header stand records of varints, relative to
+may be cut. A batch has a CRC32C from its attributes to its end; behind its header are records of varints, relative to
 the batch's offset and timestamp, compressed as a whole. A message of magic 0 or 1 has a CRC32 from its magic on; a
 compressed one holds a message set in its value, whose offsets are relative in magic 1, unless the wrapper's own offset
 is 0, as some clients write it.
 
-This is the fast half: anything out of the ordinary raises one of emit.FAILURES, and fields.py, which makes nodes
-of the same bytes, tells what it is.
+This is the fast decoder: anything unusual raises one of emit.FAILURES, and fields.py, which makes nodes of the same
+bytes, reports the problem.
 """
 
 from __future__ import annotations

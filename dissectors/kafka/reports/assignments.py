@@ -5,7 +5,7 @@ Connect worker's names connectors and tasks (task -1 is the connector itself). H
 (share) and KIP-1071 (streams) groups carry theirs as fields: topics by id, or tasks of subtopologies.
 
 Facts. Cooperative assignors move a partition in two rebalances: in the first its owner gives it up, in the second
-another member gets it. So an owner is remembered while the partition has none.
+another member gets it. So the owner is remembered while the partition has none.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The report of brokers and controllers: answers and their times, controllers, votes, registrations, followers.
 
-Facts. Metadata tells each broker's address, and a controller: with ZooKeeper the broker that leads the others, with
-KRaft any broker, since clients send what is for the controller to whichever. The leader of the KRaft quorum makes
-itself known by BeginQuorumEpoch (KIP-595). Brokers register with the controller and send it heartbeats (KIP-631); one
-that it does not hear is fenced, and leads nothing.
+Facts. Metadata tells each broker's address, and a controller. With ZooKeeper this is the broker that leads the others.
+With KRaft it is any broker, since brokers forward requests for the controller. The leader of the KRaft quorum announces
+itself by BeginQuorumEpoch (KIP-595). Brokers register with the controller and send it heartbeats (KIP-631); a broker
+without heartbeats is fenced, and leads nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The report of clients, including those that an upgrade of the brokers would break.
 
-Facts (KIP-35, KIP-511, KIP-896). A client asks by ApiVersions what a broker takes, and uses the greatest version that
-both know; so an old version where the broker offers a newer one is the newest that the client knows. A client that does
-not ask uses what it was built with. Brokers of 4.0 and later refuse the versions that KIP-896 removed.
+Facts (KIP-35, KIP-511, KIP-896). By ApiVersions a client learns the versions that a broker accepts, and it uses the
+greatest version that both know. So an old version, although the broker offers a newer one, is the newest that the
+client knows. A client that does not ask uses the versions that it was built with. Brokers of 4.0 and later refuse the
+versions that KIP-896 removed.
 """
 
 from __future__ import annotations

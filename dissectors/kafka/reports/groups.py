@@ -1,17 +1,17 @@
 """The report of groups: each rebalance of each group as one row.
 
-Facts (GroupCoordinator, AbstractCoordinator). A classic group rebalances when a member joins or leaves, when one is not
-heard for its session timeout, and when its leader, or a member with another subscription, joins again. The coordinator
-answers heartbeats with REBALANCE_IN_PROGRESS until all have joined again, or their rebalance timeout is over. The
-answers to JoinGroup carry the next generation, and one member, the leader, sends the assignment of all with its
-SyncGroup. A client without a member id is sent back once with one (MEMBER_ID_REQUIRED, KIP-394). A static member
-(KIP-345) is answered at once, and keeps its generation where nothing of it has changed. From version 8 of JoinGroup and
-version 5 of LeaveGroup on, clients say why (KIP-800).
+Facts (GroupCoordinator, AbstractCoordinator). A classic group rebalances when a member joins or leaves, when a member
+is silent for its session timeout, and when its leader, or a member with another subscription, joins again. The
+coordinator answers heartbeats with REBALANCE_IN_PROGRESS until all have joined again, or their rebalance timeout is
+over. The answers to JoinGroup carry the next generation, and one member, the leader, sends the assignment of all with
+its SyncGroup. A client without a member id gets one in an error and must join again (MEMBER_ID_REQUIRED, KIP-394). A
+static member (KIP-345) is answered at once, and keeps its generation if nothing of it has changed. From version 8 of
+JoinGroup and version 5 of LeaveGroup on, clients give a reason (KIP-800).
 
 Facts (KIP-848, KIP-932, KIP-1071). Consumer, share and streams groups have no generation. Each change raises the
-group's epoch, and each member hears of its new epoch and assignment in the answer to its own heartbeat. Epoch 0 asks to
-join, -1 leaves, -2 leaves for a while (static). There is nothing to wait for, so a member stands still only where it
-gives up partitions.
+group's epoch, and each member learns its new epoch and assignment from the answer to its own heartbeat. Epoch 0 asks to
+join, -1 leaves, -2 leaves for a while (static). No member waits for others, so a member pauses only where it gives up
+partitions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The report of members: each member of each group, from when it joined until it left.
 
-Facts. A client that does not call poll() for max.poll.interval.ms leaves its group itself, and says so from version 5
-of LeaveGroup on ("consumer poll timeout has expired"); its heartbeats went on until then. A member whose heartbeats
-stop is expelled after its session timeout, and hears of it (UNKNOWN_MEMBER_ID) if it comes back. Of two members with
-the same instance id the earlier one is fenced (FENCED_INSTANCE_ID).
+Facts. A client that does not call poll() for max.poll.interval.ms leaves its group itself, and from version 5 of
+LeaveGroup on gives the reason ("consumer poll timeout has expired"); its heartbeats continued until then. A member
+whose heartbeats stop is expelled after its session timeout, and gets UNKNOWN_MEMBER_ID if it comes back. Of two members
+with the same instance id, the earlier one is fenced (FENCED_INSTANCE_ID).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The report of partitions: their leaders and in-sync replicas as metadata told them, traffic, and moves.
 
-Facts (KIP-951, KIP-320). A client learns leaders by Metadata; a broker that does not lead a partition answers
+Facts (KIP-951, KIP-320). A client learns leaders by Metadata. A broker that does not lead a partition answers
 NOT_LEADER_OR_FOLLOWER, and the client asks for metadata and goes to the new leader. From Fetch version 12 and Produce
-version 10 on the answer with the error tells the new leader itself. A greater leader epoch is a later leader; metadata
-that an older broker cached may come late.
+version 10 on, the answer with the error names the new leader itself. A greater leader epoch is a later leader; metadata
+from an older broker's cache may come late.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The report of producers: what each sends, how well it fills its batches, its retries and errors, with advice.
 
-Facts (KIP-98). An idempotent producer has an id and an epoch, and numbers the records of each partition; a batch that
-comes again with the same number is a retry, of an answer with an error or of one that did not come. Producers without
-an id can't be told apart on one connection, so client id and host stand for them.
+Facts (KIP-98). An idempotent producer has an id and an epoch, and numbers the records of each partition. A batch with
+a repeated number is a retry, after an error or a missing answer. Producers without an id cannot be told apart on one
+connection, so client id and host identify them.
 
 Facts (KafkaProducer). Records wait in a batch for linger.ms, or until it has batch.size bytes, and batches are
 compressed as a whole: small batches cost requests, and compress badly. The time between the first and the last record
-of a batch is at least a part of that wait, whatever the clocks are.
+of a batch is a lower bound of that wait, independent of the clocks.
 """
 
 from __future__ import annotations

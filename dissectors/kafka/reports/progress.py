@@ -1,10 +1,10 @@
 """The report of progress: how far each group has read each partition, and what it has committed.
 
-Facts. A consumer's Fetch names no group, and goes to the partition's leader on another connection than that to the
-group's coordinator. Client id and host are the same on both, so by these a fetch belongs to the group that they speak
-for. In a fetch session (KIP-227) a request names only partitions of which something changes, and an answer only those
-with news, so positions come from answers: behind the last batch. A high watermark is the end of what consumers may
-read; what lies between it and the position is the lag.
+Facts. A consumer's Fetch names no group, and goes to the partition's leader on another connection than the requests to
+the group's coordinator. Client id and host are the same on both, so they connect a fetch with its group. In a fetch
+session (KIP-227) a request names only changed partitions, and an answer only those with news, so positions come from
+answers: the offset behind the last batch. Consumers may read up to the high watermark; its distance from the position
+is the lag.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The report of transactions: each from its first partition to its end.
 
-Facts (KIP-98, KIP-890). InitProducerId gives a transactional id its producer id and epoch, and fences whoever had it
-before. A transaction begins with its first AddPartitionsToTxn, AddOffsetsToTxn or, from version 2 of the protocol on,
-with its first batch or TxnOffsetCommit, which add the partition by themselves. EndTxn commits or aborts it; from its
-version 5 on the answer has the epoch of the next one. The coordinator then has the brokers write markers
-(WriteTxnMarkers), and answers CONCURRENT_TRANSACTIONS to whoever begins the next one meanwhile. It aborts what is not
-ended within transaction.timeout.ms, and the producer is fenced.
+Facts (KIP-98, KIP-890). InitProducerId gives a transactional id its producer id and epoch, and fences the producer that
+had it before. A transaction begins with its first AddPartitionsToTxn, AddOffsetsToTxn or, from version 2 of the
+protocol on, with its first batch or TxnOffsetCommit, which add the partition implicitly. EndTxn commits or aborts it;
+from version 5 on the answer has the epoch of the next one. The coordinator then has the brokers write markers
+(WriteTxnMarkers), and answers CONCURRENT_TRANSACTIONS to requests for the next one meanwhile. It aborts a transaction
+that is not ended within transaction.timeout.ms, and fences its producer.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Reads bearer tokens (RFC 7628) and AWS IAM tokens, and the JSON objects in them.
 
 A client's token is a GS2 header and pairs of key and value, each behind a 0x01, with two of these at the end. `auth` is
-`Bearer` and the token, which is mostly a JSON Web Token (RFC 7519): header, claims and signature in base64url, with
-dots between them. A broker that refuses answers with a JSON object, and the client with a single 0x01. Kafka puts its
-SASL extensions (KIP-342) among the pairs. AWS_MSK_IAM is one JSON object each way.
+`Bearer` and the token, usually a JSON Web Token (RFC 7519): header, claims and signature in base64url, separated by
+dots. A broker that refuses answers with a JSON object, and the client with a single 0x01. Kafka puts its SASL
+extensions (KIP-342) among the pairs. AWS_MSK_IAM is one JSON object in each direction.
 
-The bytes are read as Latin-1 to find the places, for JSON's own marks are ASCII and one character is one byte then;
-names and values are decoded from their bytes as UTF-8.
+The bytes are read as Latin-1 to find the places: JSON's own marks are ASCII, so a character is one byte. Names and
+values are then decoded from their bytes as UTF-8.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SASL state of a connection, by which its tokens are read one by one.
 
 Facts. SaslHandshake asks for a mechanism; its answer agrees or names others. A client that re-authenticates (KIP-368)
-begins with a handshake again; one that does not is at its first token again behind an answer that ended the exchange:
-an error, no token, or the second one of SCRAM.
+begins with a handshake again. Otherwise the exchange starts again at the first token after an answer that ended it: an
+error, an empty token, or the second token of SCRAM.
 """
 
 from __future__ import annotations

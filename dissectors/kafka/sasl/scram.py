@@ -1,8 +1,8 @@
 """SCRAM (RFC 5802, RFC 7677): two rounds of attributes, a letter and a value each, with commas between them.
 
-The client's first token begins with a GS2 header (RFC 5801, section 4): whether it could bind the channel, and for whom
-it asks. Kafka adds `tokenauth=true` where the user is the id of a delegation token (KIP-48). A comma or an equals sign
-in a name is written `=2C`, `=3D`.
+The client's first token begins with a GS2 header (RFC 5801, section 4): its support of channel binding, and the
+authorization identity. Kafka adds `tokenauth=true` if the user is the id of a delegation token (KIP-48). A comma or an
+equals sign in a name is written `=2C`, `=3D`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads SASL tokens: chooses the mechanism, adds the parts to a tree, and formats the info line.
 
-Theory. Known is more than seen: under a mechanism that was agreed on only its own forms count, and a token in none of
-them stays one secret. Without it (the capture began late) a form must be one that chance does not make.
+Theory. If a mechanism was agreed on, only its own forms are accepted, and a token in another form stays one secret.
+Without a known mechanism (the capture began late), a form must be one that does not occur by chance.
 """
 
 from __future__ import annotations

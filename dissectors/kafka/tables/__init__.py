@@ -1,7 +1,7 @@
 """Kafka's tables: messages, records, errors, enums and exceptions as data, and the way to read them.
 
-Theory. All of them are JSON beside this file, one field a line, so that a new release is a new row. A file is read when
-something in it is first asked for, and only the rows asked for become schemas.
+Theory. All tables are JSON beside this file, one field a line, so a new release is a new row. A file is read at its
+first use, and only the rows in use become schemas.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Faults of whole connections: commands that the other side need not know, and keep-alives without an answer.
 
-Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the protocol version
-that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
-tables/guide.json has the commands of which the proto says since which version they are sent, tables/checks.json those
-that want a feature. A broker asks only a client for fresh credentials that can refresh them.
+Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names its protocol version,
+and the broker answers with the smaller of that and its own; both list their features. tables/guide.json has the
+commands for which the proto tells a first version, tables/checks.json those that need a feature. A broker asks only
+those clients for fresh credentials that can refresh them.
 
-Facts (PulsarHandler). Each side sends a PING when it has heard nothing for the keep-alive interval, 30 s by default. It
-closes the connection when it has heard nothing for another interval.
+Facts (PulsarHandler). Each side sends a PING when it has received nothing for the keep-alive interval, 30 s by default.
+It closes the connection when it has received nothing for another interval.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Facts (ConnectionHandler, Topic, ProducerAccessMode). A client that is refused, or that the broker has closed, looks the
 topic up and asks again, with growing pauses of 100 ms up to a minute, and with the same number. Two producers of the
-same name, and two that want a topic for themselves, can't both be there: with ExclusiveWithFencing the newer one fences
-the older off, and where each comes back when it is fenced, both do so for ever.
+same name, or two with exclusive access to a topic, cannot coexist. With ExclusiveWithFencing the newer one fences the
+older; if each comes back when it is fenced, this repeats for ever.
 """
 
 from __future__ import annotations

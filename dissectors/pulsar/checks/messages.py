@@ -1,14 +1,15 @@
 """Faults of messages: deliveries that repeat, SENDs without a receipt, and SENDs that the broker dropped.
 
-Facts (Consumer, RedeliveryTracker, PersistentSubscription). The broker sends again what a consumer refuses (a negative
-acknowledgement), what it does not acknowledge in time, and what was not acknowledged when it went away. For Shared and
-Key_Shared subscriptions redelivery_count says how often; other types start with 0 each time, so there a message that
-comes twice is known by its id. After a SEEK messages come again because somebody wanted that.
+Facts (Consumer, RedeliveryTracker, PersistentSubscription). The broker sends a message again if a consumer refuses it
+(a negative acknowledgement), does not acknowledge it in time, or leaves without an acknowledgement. For Shared and
+Key_Shared subscriptions redelivery_count counts this; other types always start with 0, so there a repeated message is
+known by its id. After a SEEK messages are repeated on purpose.
 
-Facts (ProducerImpl, ServerCnx.closeProducer, MessageDeduplication). A producer numbers what it sends upwards, and keeps
-each message until its receipt comes. When the broker closes it, or the connection ends, it is made anew, and sends
-again what had no receipt, with the old sequence ids. A broker that drops duplicates (brokerDeduplicationEnabled) stores
-only what is above the highest sequence id of that producer's name, and gives anything else a receipt with the id -1:-1.
+Facts (ProducerImpl, ServerCnx.closeProducer, MessageDeduplication). A producer numbers its messages upwards, and keeps
+each message until its receipt comes. When the broker closes it, or the connection ends, it is created again, and sends
+the messages without a receipt again, with their old sequence ids. A broker that drops duplicates
+(brokerDeduplicationEnabled) stores only messages above the highest sequence id of that producer's name, and gives
+others a receipt with the id -1:-1.
 """
 
 from __future__ import annotations

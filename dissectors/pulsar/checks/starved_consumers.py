@@ -1,11 +1,11 @@
 """Consumers that ask for nothing more while there is something for them.
 
-Facts (ConsumerImpl, Consumer). A client asks for more when it has taken half of what its queue holds, so a consumer
-without permits has a full queue of messages that the application does not take. That lasts milliseconds where it keeps
-up. A client without a queue (receiverQueueSize 0, or 1) asks for one message when the application does, so it has none
-while the application is at work: nothing is said of those.
+Facts (ConsumerImpl, Consumer). A client asks for more messages when it has taken half of its queue, so a consumer
+without permits has a full queue of messages that the application does not take. If the application keeps up, that lasts
+milliseconds. A client without a queue (receiverQueueSize 0, or 1) asks for one message when the application does, so it
+has no permits while the application works: such clients give no finding.
 
-Estimates. Whether there was something for it is known from the SENDs to its topic that are in the capture.
+Estimates. Messages were available to a consumer if the capture has SENDs to its topic.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Producers and consumers that a broker closes: how long their clients are without them, and where they go on.
 
 Facts (ServerCnx, ConnectionHandler). A broker that unloads or deletes a topic closes its producers and consumers on all
-connections (CLOSE_PRODUCER, CLOSE_CONSUMER). A client then looks the topic up, and asks the broker that has it now for
-the same thing under the same number, which is unique in the client. A SEEK closes the consumers of its subscription,
-too, because they are to begin elsewhere; that is no move.
+connections (CLOSE_PRODUCER, CLOSE_CONSUMER). A client then looks the topic up, and asks the new broker for the same
+producer or consumer under the same number, which is unique in the client. A SEEK also closes the consumers of its
+subscription, because they must begin elsewhere; that is not a move.
 """
 
 from __future__ import annotations

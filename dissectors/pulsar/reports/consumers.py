@@ -1,14 +1,15 @@
 """The report of consumers: who had one, on which subscription, what it was sent and acknowledged, and how it ended.
 
 Facts (ServerCnx.handleSubscribe, Consumer, PersistentSubscription). A SEEK makes the broker close all consumers of the
-subscription, which then subscribe again. REDELIVER_UNACKNOWLEDGED_MESSAGES without ids is for all that is
-unacknowledged, and takes it back. redelivery_count counts for Shared and Key_Shared alone. An ACK has an answer where
-the client asked for one; the C++ client names an entry once for each of its messages. permits.py says how permits are
-counted, dissectors/outstanding.py how acknowledgements are.
+subscription, which then subscribe again. REDELIVER_UNACKNOWLEDGED_MESSAGES without ids returns all unacknowledged
+messages. redelivery_count counts for Shared and Key_Shared alone. An ACK has an answer if the client asked for one; the
+C++ client names an entry once for each of its messages. permits.py explains how permits are counted,
+dissectors/outstanding.py how acknowledgements are.
 
-Estimates. What is unacknowledged is what was delivered on this connection and not acknowledged there; the broker counts
-it for Shared and Key_Shared alone. What a transaction acknowledges counts at once, whatever becomes of it. A consumer
-that was made before the capture has no number of permits; what it acknowledges of before is told as `acks_beside`.
+Estimates. Unacknowledged messages are those that were delivered on this connection and not acknowledged there; the
+broker counts them for Shared and Key_Shared alone. Acknowledgements of a transaction count at once, even if it is
+aborted later. A consumer that was created before the capture has no number of permits; its acknowledgements of earlier
+messages are counted in `acks_beside`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The report of messages: when each was sent, written, delivered to a subscription and acknowledged there.
 
-Facts (ServerCnx.handleSend, Consumer.sendMessages, ChunkMessageIdImpl). A message has an id when it is written: the
+Facts (ServerCnx.handleSend, Consumer.sendMessages, ChunkMessageIdImpl). A message gets an id when it is written: the
 receipt of its SEND tells it, each MESSAGE repeats it, each ACK names it. Chunks of a message are entries of their own,
-with one sequence id on the way in and one uuid on the way out: they are one row, by the id of the last. A batch
-is one entry and has one row. What a topic without persistence sends has no id that tells it from others, what a
-geo-replicator marks for itself is delivered to nobody, and neither is a row.
+with one sequence id on the way in and one uuid on the way out: they are one row, by the id of the last. A batch is one
+entry and has one row. Messages of a non-persistent topic have no unique id, and markers of a geo-replicator are
+delivered to nobody, so neither is a row.
 
-A proxy passes bytes on, so the same message is seen on two connections. Who sends, or is delivered to, on the client's
-side of it counts: the first SEND, and the last of two MESSAGEs of which one is the other's echo.
+A proxy forwards bytes, so the same message appears on two connections. The client's side of it counts: the first SEND,
+and the last of two MESSAGEs of which one is the other's echo.
 
-What a transaction acknowledges counts at once, whatever becomes of it.
+Acknowledgements of a transaction count at once, even if it is aborted later.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 Facts (BinaryProtoLookupService, TopicLookupBase, ConnectionPool). A client asks any broker for a topic's partitions and
 then for the broker that owns it. The answer is Connect, or Redirect: then the client connects to the broker named there
-and asks again, with the flag `authoritative` as the answer had it. What was found is used on a connection to that
-broker, or through a proxy, whose CONNECT names it. A standalone broker sets proxy_through_service_url always, so only
-a CONNECT tells that there is a proxy. A partitioned topic is no topic to look up: each of its partitions is.
+and asks again, with the flag `authoritative` of the answer. The client then connects to the owner, or to a proxy with a
+CONNECT that names the owner. A standalone broker always sets proxy_through_service_url, so only a CONNECT reveals a
+proxy. A partitioned topic is not looked up itself: each of its partitions is.
 
-Estimates. URLs name hosts and a capture has addresses, so nothing tells that a connection goes to the broker of a URL.
-What a client host does next for the same topic, on the same connection where it can be, is taken for the next step.
+Estimates. URLs name hosts and a capture has addresses, so nothing connects a connection with the broker of a URL. The
+next action of a client host for the same topic, on the same connection if possible, is taken as the next step.
 """
 
 from __future__ import annotations

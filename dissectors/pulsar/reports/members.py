@@ -1,10 +1,10 @@
 """Producers and consumers on connections: the parts that both reports share.
 
-Facts (ServerCnx, ClientCnx). A client numbers its producers, and its consumers, on each connection for itself, so a
-number belongs to a connection. It may be used again there when the first was closed or refused: a client comes back
-with the number it had. A command that makes one which is there already is answered, and makes nothing. A proxy passes
-bytes on as they are behind its own CONNECT, so one that comes through it stands on two connections; the client says in
-its CONNECT to which broker the proxy shall lead, and 5.0's clients leave that text empty where they want none.
+Facts (ServerCnx, ClientCnx). A client numbers its producers and its consumers separately on each connection, so a
+number belongs to a connection. It may be reused there after its producer or consumer was closed or refused: a client
+comes back with its old number. A command that creates one which exists already is answered, and creates nothing. A
+proxy forwards bytes unchanged behind its own CONNECT, so a client of a proxy appears on two connections. In its CONNECT
+the client names the broker for the proxy; clients of 5.0 leave that text empty if they want none.
 """
 
 from __future__ import annotations

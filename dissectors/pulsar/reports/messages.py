@@ -1,7 +1,7 @@
 """Messages as they are remembered: their sending, their deliveries, and where they lie.
 
-Facts. Ledgers are numbered within a cluster, so a message is kept with its topic; where a connection began before the
-capture nobody knows the topic, and the id alone decides. Chunks are entries of their own, so a message may lie at
+Facts. Ledgers are numbered within a cluster, so a message is identified with its topic. If a connection began before
+the capture, the topic is unknown, and the id alone decides. Chunks are entries of their own, so a message may be at
 several places.
 """
 

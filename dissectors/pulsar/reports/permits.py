@@ -1,15 +1,15 @@
 """Permits of a consumer: the number of messages that it may still receive.
 
-Facts (Consumer.flowPermits, Consumer.sendMessages, AbstractBaseDispatcher.filterEntriesForConsumer). A consumer has no
-permits when it is made; each FLOW adds. What the broker sends takes as many as there are messages in it: of a batch as
-many as its metadata says, less those that its ack set has as acknowledged; a chunk is one. An entry is sent while there
-is one permit, so a batch may take more than there were: then the permits are negative, and that is true. A redelivery
-asked for gives nothing back.
+Facts (Consumer.flowPermits, Consumer.sendMessages, AbstractBaseDispatcher.filterEntriesForConsumer). A new consumer has
+no permits; each FLOW adds some. Each message that the broker sends takes one; a batch takes as many as its metadata
+counts, less those that its ack set marks as acknowledged; a chunk takes one. An entry is sent while there is one
+permit, so a batch may take more than there were, and permits may be negative. A requested redelivery gives nothing
+back.
 
 Estimates. A broker that has blocked a consumer for its unacknowledged messages (maxUnackedMessagesPerConsumer, 50,000)
-keeps what FLOW brings aside; nobody tells so on the wire. Of a consumer that was made before the capture, or on whose
-connection bytes are missing from it, nothing is known but what is granted and taken, so it has no number of permits
-here rather than a wrong one.
+sets the permits of FLOW aside, which is not visible on the wire. For a consumer that was created before the capture, or
+whose connection lost bytes, only granted and taken permits are known, so it has no number of permits rather than a
+wrong one.
 """
 
 from __future__ import annotations

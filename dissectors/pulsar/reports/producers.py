@@ -1,12 +1,12 @@
 """The report of producers: who had one, on which topic, what it sent, how long receipts took, and how it ended.
 
 Facts (ServerCnx.handleProducer, Producer, ProducerImpl). PRODUCER_SUCCESS tells the name that the broker gave. A
-producer that waits for its turn (access mode WaitForExclusive) is answered twice, first that it is not ready. One that
-another has taken the topic from is fenced: ProducerFenced. A broker that unloads a topic closes its producers, and may
-say where to go on; the client comes back with the same number and sends again what had no receipt.
+producer that waits for its turn (access mode WaitForExclusive) is answered twice, first that it is not ready. A
+producer that lost the topic to another is fenced: ProducerFenced. A broker that unloads a topic closes its producers,
+and may name another broker; the client comes back with the same number and sends messages without a receipt again.
 
-A SEND is one entry. num_messages says how many messages a batch has. All chunks of a message have one sequence id. The
-receipt of a message that the broker knew already has the id -1:-1: nothing was written.
+A SEND is one entry. num_messages is the number of messages in a batch. All chunks of a message have one sequence id.
+The receipt of a message that the broker already has carries the id -1:-1: nothing was written.
 """
 
 from __future__ import annotations

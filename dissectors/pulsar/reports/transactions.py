@@ -1,10 +1,10 @@
 """The report of transactions: who began each, what was sent and acknowledged in it, and how it ended.
 
 Facts (TransactionMetadataStoreService, TransactionTimeoutTracker, TransactionCoordinatorClientImpl). A client asks a
-coordinator for a transaction, and says how many milliseconds it may take. Each topic that it sends to is added before
-the first message, and each subscription before the first acknowledgement. END_TXN commits or aborts it; the coordinator
-then tells the brokers of these topics and subscriptions (END_TXN_ON_PARTITION, END_TXN_ON_SUBSCRIPTION), and answers
-when they have. One whose time is over is aborted by the coordinator, without a word to the client. A message that
+coordinator for a transaction, with a timeout in milliseconds. Each topic is added before the first message to it, and
+each subscription before the first acknowledgement. END_TXN commits or aborts it; the coordinator then tells the brokers
+of these topics and subscriptions (END_TXN_ON_PARTITION, END_TXN_ON_SUBSCRIPTION), and answers when they are done. The
+coordinator aborts a transaction whose timeout is over, without notice to the client. To acknowledge a message that
 another transaction has acknowledged is a TransactionConflict. The number of a transaction has two halves: its
 coordinator, and its number there.
 """

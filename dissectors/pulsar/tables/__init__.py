@@ -1,7 +1,7 @@
 """Pulsar's tables: commands, messages and enums as data, and the way to read them.
 
-Theory. All of them are JSON beside this file, one field a line, so that a new field is a new row. A file is read when
-something in it is first asked for.
+Theory. All tables are JSON beside this file, one field a line, so a new field is a new row. A file is read at its first
+use.
 """
 
 from __future__ import annotations

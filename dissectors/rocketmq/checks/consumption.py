@@ -1,15 +1,15 @@
 """Faults of consumers: pulls that come back at once with nothing, and messages that are sent back.
 
-Facts (PullMessageProcessor, DefaultPullMessageResultHandler, PullSysFlag). Where a queue has nothing new, a broker
-holds a pull whose sysFlag says so for up to suspendTimeoutMillis, or a second where its own long polling is switched
-off, and answers PULL_NOT_FOUND then. Without that flag it answers at once. PULL_RETRY_IMMEDIATELY says to go on behind
-messages that the subscription does not want: nextBeginOffset is a later one. PULL_OFFSET_MOVED says that the offset is
-not there, and where to go on.
+Facts (PullMessageProcessor, DefaultPullMessageResultHandler, PullSysFlag). If a queue has nothing new, a broker delays
+the answer to a pull for up to suspendTimeoutMillis if its sysFlag allows it, or for a second if the broker's own long
+polling is switched off, and then answers PULL_NOT_FOUND. Without that flag it answers at once. PULL_RETRY_IMMEDIATELY
+tells the consumer to go on behind messages that the subscription does not want: nextBeginOffset is a later one.
+PULL_OFFSET_MOVED means that the offset does not exist, and names another.
 
-Facts (AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.sendMessageBack). What a consumer of
-a group could not process it sends back, by the offset in the commit log; the broker delivers it again, later each time,
-and keeps its first id (originMsgId). At maxReconsumeTimes, 16 by default, or with a delayLevel below 0, it goes to
-%DLQ%group instead. Where sending back fails, the consumer sends it as a new message to %RETRY%group itself.
+Facts (AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.sendMessageBack). A consumer of a
+group sends a message back that it could not process, by its offset in the commit log. The broker delivers it again,
+later each time, and keeps its first id (originMsgId). At maxReconsumeTimes, 16 by default, or with a delayLevel below
+0, it goes to %DLQ%group instead. If sending back fails, the consumer sends it as a new message to %RETRY%group itself.
 """
 
 from __future__ import annotations

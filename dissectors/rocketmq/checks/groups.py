@@ -1,9 +1,9 @@
 """Members of a group with different subscriptions, and clients that fall silent.
 
-Facts (ConsumerManager, ConsumerGroupInfo, ClientHousekeepingService). A client tells every broker in a heartbeat each
-30 s which groups it is in and what they subscribe to. A broker keeps one subscription for a topic in a group, the one
-with the latest subVersion, so members that differ take it from one another in turns. It drops a client that has sent
-no heartbeat for 120 s, looking every 10 s. A heartbeat that says withoutSub repeats the one before (version 2).
+Facts (ConsumerManager, ConsumerGroupInfo, ClientHousekeepingService). In a heartbeat each 30 s, a client tells every
+broker its groups and their subscriptions. A broker keeps one subscription for a topic in a group, the one with the
+latest subVersion, so members with different subscriptions replace each other's in turns. It drops a client that has
+sent no heartbeat for 120 s, checking every 10 s. A heartbeat with withoutSub repeats the one before (version 2).
 """
 
 from __future__ import annotations

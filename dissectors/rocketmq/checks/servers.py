@@ -1,18 +1,18 @@
 """Faults of brokers, controllers and name servers: busy brokers, changes of masters, missing routes.
 
 Facts (BrokerFastFailure, SendMessageProcessor, PullMessageProcessor, PopMessageProcessor). A broker answers SYSTEM_BUSY
-where the page cache is slow, or a request has waited longer in its queue than it may (waitTimeMillsInSendQueue, 200
-ms), and FLOW_CONTROL where a topic or group has no quota left. Clients try another broker, or wait a few seconds.
+if the page cache is slow, or if a request has waited too long in its queue (waitTimeMillsInSendQueue, 200 ms), and
+FLOW_CONTROL if a topic or group has no quota left. Clients try another broker, or wait a few seconds.
 
-Facts (ReplicasManager, AlterSyncStateSet, Controller). Where controllers choose the masters, each choice raises
+Facts (ReplicasManager, AlterSyncStateSet, Controller). If controllers choose the masters, each choice raises
 masterEpoch by one. The controllers tell it in the answer to an election and in NOTIFY_BROKER_ROLE_CHANGED, and brokers
-ask for it every 5 s (CONTROLLER_GET_REPLICA_INFO), and for the controllers' leader as often. Older epochs are late.
+ask for it every 5 s (CONTROLLER_GET_REPLICA_INFO), and as often for the controllers' leader. Older epochs come late.
 
 Facts (MQClientInstance, RouteInfoManager, TopicConfigManager). A client asks for the routes of its topics every 30 s
-(pollNameServerInterval). A consumer asks for %RETRY%group too, which is made with the first heartbeat of the group, and
-a client that finds no route asks for TBW102, the topic whose settings a broker takes for topics that it makes. Brokers
-ask for rmq_sys_SYNC_BROKER_MEMBER_name, which is there when one has registered with an acting master. A name server
-drops a broker that has not registered for heartbeatTimeoutMillis, two minutes by default, and its routes with it.
+(pollNameServerInterval). A consumer also asks for %RETRY%group, which the first heartbeat of the group creates. A
+client that finds no route asks for TBW102, the topic whose settings a broker applies to topics that it creates. Brokers
+ask for rmq_sys_SYNC_BROKER_MEMBER_name, which exists when one has registered with an acting master. A name server drops
+a broker that has not registered for heartbeatTimeoutMillis, two minutes by default, together with its routes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An HA frame to values, to a tree, and to its information line.
 
-Facts. The first report of a slave is where its log ends (0: it has none); the master goes on from there, or from the
-beginning of its last file.
+Facts. The first report of a slave tells the end of its log (0: it has none); the master continues from there, or from
+the beginning of its last file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One HA connection: which protocol it speaks, and how far both sides are.
 
-Theory. A greeting and its answer are the only exchange. A report says how far the slave's log goes, whichever
-transfers brought it there, so it answers none. Where a master goes on somewhere else than where it ended, and where a
-slave is far behind, only both directions together tell; so that is kept with the frame.
+Theory. A greeting and its answer are the only exchange. A report tells the length of the slave's log, independent of
+single transfers, so it answers none. Only both directions together tell whether a master continues at another offset,
+and whether a slave is far behind; so these facts are stored with the frame.
 """
 
 from __future__ import annotations

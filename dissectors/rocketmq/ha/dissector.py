@@ -1,10 +1,10 @@
 """The HA protocol as the Dissector interface asks for it.
 
-Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912), says
-how far its log goes, and gets the rest (frames.py: two protocols, told apart by their first bytes). Frames are short
-numbers without a sign of their own, so no connection is taken for one by its bytes, nor by its port: what passes there
-is a raw run, of which raw.py says what it is, until somebody asks for more with -d 10912=rocketmq-ha. So hardly anybody
-needs this dissector, and it imports what it stands on when it is used.
+Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912),
+sends the length of its log, and gets the rest (frames.py: two protocols, recognised by their first bytes). Frames are
+short numbers without any mark, so no connection is recognised by its bytes, nor by its port. It is a raw run, which
+raw.py describes, until a user asks for more with -d 10912=rocketmq-ha. So this dissector is rarely used, and it imports
+its modules at its first use.
 """
 
 from __future__ import annotations

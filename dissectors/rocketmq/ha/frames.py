@@ -1,13 +1,13 @@
 """The frames of an HA connection, and how long each is.
 
 Theory. There are two protocols on this port, and no frame names its own. In the classic one (DefaultHAConnection,
-DefaultHAClient; HAService before 5.0) a slave says offsets and nothing else, and the master says offset, size, and so
-many bytes of its log. Where a controller chooses masters (AutoSwitchHAConnection, AutoSwitchHAClient), each frame
-begins with the ordinal of HAConnectionState: 1 is a handshake, 2 a transfer. A transfer of no bytes is a heartbeat.
+DefaultHAClient; HAService before 5.0) a slave sends only offsets, and the master sends offset, size, and as many bytes
+of its log. If a controller chooses masters (AutoSwitchHAConnection, AutoSwitchHAClient), each frame begins with the
+ordinal of HAConnectionState: 1 is a handshake, 2 a transfer. A transfer of no bytes is a heartbeat.
 
-Facts. 5.0 says in a slave's handshake its address behind a length of four bytes, later releases an id of eight, whose
-upper half is zero; and 5.0 sends the whole head of a transfer before its epochs, of which what belongs to no handshake
-is zero. An epoch is never 0, so the bytes tell the releases apart.
+Facts. In 5.0 a slave's handshake has its address behind a length of four bytes; in later releases it has an id of eight
+bytes, whose upper half is zero. In 5.0 a transfer's whole head comes before its epochs, and its unused part is zero. An
+epoch is never 0, so the bytes tell the releases apart.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Pieces of a commit log: the messages that begin in them, and their nodes.
 
-Facts (CommitLog, MessageDecoder). A log is stored messages back to back, in files of one size; where the next message
-does not fit into a file, a blank one with a magic of its own goes to its end. Of a blank one only size and magic are
-written; what fills it is whatever lay there. A stored message says itself at which offset of the log it stands.
+Facts (CommitLog, MessageDecoder). A log is stored messages back to back, in files of one size. If the next message does
+not fit into a file, a blank one with a magic of its own fills the rest. Only size and magic of a blank one are written;
+its other bytes are arbitrary. A stored message contains its own offset in the log.
 
-Theory. A transfer takes so many bytes as are there, and cuts messages anywhere. What a piece begins with may be the end
-of a message from the one before; the first message that stands where it says it stands is where reading begins, so
-no piece needs another.
+Theory. A transfer takes the bytes that are available, and cuts messages anywhere. A piece may begin with the end of a
+message from the one before. Reading begins at the first message whose place is the offset that it contains, so no piece
+needs another.
 """
 
 from __future__ import annotations

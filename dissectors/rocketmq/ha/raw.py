@@ -1,12 +1,12 @@
 """An HA connection without framing: its bytes as a line and as a tree.
 
-Theory. Reports of a slave may be anything; on the HA port they are taken for what they seem to be. What a master sends
-may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a row
-of which each begins where the one before it ended.
+Theory. Reports of a slave may be anything; on the HA port they are taken for reports. The master's bytes can be
+recognised with certainty: a message of the log at the offset that it contains is no accident, nor are consecutive
+transfers of which each begins where the one before it ended.
 
-Theory. All frames of a run stand in one tree, so a message that a transfer cut is a source of its own, made of its
-fragments. A run may be all of a log, so the line counts messages in its first MiB, and a tree ends where it has enough
-frames or bytes; what is left is one leaf.
+Theory. All frames of a run are in one tree, so a message that a transfer cut is a source of its own, made of its
+fragments. A run may be a whole log, so the line counts messages in its first MiB, and a tree ends when it has enough
+frames or bytes; the rest is one leaf.
 """
 
 from __future__ import annotations

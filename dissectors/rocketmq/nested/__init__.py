@@ -1,9 +1,9 @@
 """Labels beside RocketMQ's values in a tree, and structures in its texts and bytes.
 
-Theory. Header classes type numbers, and bodies have layouts; but much is a text with a form of its own (properties,
-receipt handles, ids) or bytes that say themselves what they are (JSON, traces). So a finished tree is gone through
-once, and nodes get texts (node_texts.py) and children (contents.py). Values stay what they are, so a tree folds to the
-same as before. The other modules need no tree: ids, handles, topics and properties are said of texts alone.
+Theory. Header classes type numbers, and bodies have layouts; but many values are a text with a format of its own
+(properties, receipt handles, ids) or self-describing bytes (JSON, traces). So a finished tree is walked once, and nodes
+get texts (node_texts.py) and children (contents.py). Values do not change, so a tree folds to the same as before. The
+other modules need no tree: they read ids, handles, topics and properties from texts alone.
 """
 
 from __future__ import annotations

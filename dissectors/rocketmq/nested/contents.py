@@ -1,8 +1,8 @@
 """Structures in a body or a text, as nodes below it: JSON, traces, a timer's checkpoint, properties, handles.
 
-Theory. All this is a reading, for trees alone: the value stays what it was. What lies in the bytes of its node tiles
-it; what a text decodes to is a source of its own. A node costs a hundred times what it shows, so what is taken apart of
-one message is bounded.
+Theory. These are interpretations, for trees alone: the value does not change. Parts that lie in the bytes of a node
+tile it; the decoded content of a text is a source of its own. A node costs a hundred times its text, so the number of
+nodes of one message is bounded.
 
 Facts. A timer's checkpoint (TimerCheckpoint.encode) is seven int64.
 """

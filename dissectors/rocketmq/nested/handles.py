@@ -1,15 +1,15 @@
 """Receipt handles and lists of offsets that POP hands out, and where the characters of such texts lie.
 
-Facts (ExtraInfoUtil). A receipt handle is words between spaces: the offset of its checkpoint's first message, when it
-was popped, for how long it stays invisible, the queue of the revive log, the kind of topic (0 itself, 1 the group's
-retry topic, 2 that of the second form), broker, queue, and since 5.0 the message's offset. The revive queue 999 stands
-for orderly consumption (KeyBuilder.POP_ORDER_REVIVE_QUEUE). An answer to POP has lists between semicolons, of three
-words: kind of topic, queue, and an offset, offsets between commas, or how often it was consumed; there the queue may be
-`qo`, queue, `%` and an offset. A recall handle's words are those of identifiers.py.
+Facts (ExtraInfoUtil). A receipt handle is words between spaces: the offset of its checkpoint's first message, the time
+of the POP, the invisible time, the queue of the revive log, the kind of topic (0 itself, 1 the group's retry topic, 2
+that of the second form), broker, queue, and since 5.0 the message's offset. The revive queue 999 stands for orderly
+consumption (KeyBuilder.POP_ORDER_REVIVE_QUEUE). An answer to POP has lists between semicolons, of three words: kind of
+topic, queue, and an offset, offsets between commas, or a count of consumptions; there the queue may be `qo`, queue, `%`
+and an offset. A recall handle's words are those of identifiers.py.
 
-Theory. What is in a text is found in its characters; a node needs bytes. In the binary header and in bodies the text is
-UTF-8; in a JSON header a character may be an escape (Java writes the separators of properties as six bytes each). So a
-text is spelt once, and its readers speak of characters alone.
+Theory. The content of a text is found in its characters, but a node needs bytes. In the binary header and in bodies the
+text is UTF-8; in a JSON header a character may be an escape (Java writes the separators of properties as six bytes
+each). So the bytes of each character are found once, and readers only handle characters.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Ids of messages, which tell where a message is stored, or its producer.
 
-Facts. A broker calls a message by where it lies (MessageDecoder.createMessageId): its address, its port as an int32,
-the offset in its commit log; 16 bytes, or 28 with an IPv6 address, in hexadecimal. Clients make ids of as many bytes
+Facts. A broker names a message by its place (MessageDecoder.createMessageId): its address, its port as an int32, the
+offset in its commit log; 16 bytes, or 28 with an IPv6 address, in hexadecimal. Clients make ids of the same length
 (MessageClientIDSetter): address, the lower half of the process id, the hash of a class loader, the milliseconds since
-their month began where they live, a counter. No port goes beyond two bytes, so the two upper ones are zero in the first
-kind, and those of the process id in hardly any of the second. Clients of gRPC make a third kind (MessageIdCodec): a
-version, 1; six bytes of a MAC address; two of the process id; the seconds since 2021, and a counter.
+the beginning of their month in local time, a counter. A port has at most two bytes, so the two upper ones are zero in
+the first kind; those of the process id are hardly ever zero in the second. Clients of gRPC make a third kind
+(MessageIdCodec): a version, 1; six bytes of a MAC address; two of the process id; the seconds since 2021, and a
+counter.
 
-A recall handle is the base64, as URLs have it, of words (RecallMessageHandle): `v1`, topic, broker, the time that the
-message is due at, the id that its producer made.
+A recall handle is the URL-safe base64 of words (RecallMessageHandle): `v1`, topic, broker, the time at which the
+message is due, the id that its producer made.
 """
 
 from __future__ import annotations

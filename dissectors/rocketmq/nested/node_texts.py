@@ -1,9 +1,9 @@
 """Labels of nodes: by name, by the nodes beside them, or by content.
 
-Facts. JSON bodies name times in milliseconds by what ends in `time` or `timestamp`, whatever class they are of; there
-are hundreds of them. In BATCH_ACK_MESSAGE, an acknowledgement's names are letters (BatchAck): `so` is the first offset,
-`b` the base64 of a bit set, its lowest byte first, of the offsets from there on (BitSet.toByteArray), `pt` and `it` the
-time of the POP and how long it hides. A record of the topic of operations on half messages has their offsets as text
+Facts. In JSON bodies of any class, times in milliseconds have names that end in `time` or `timestamp`; there are
+hundreds of them. In BATCH_ACK_MESSAGE, an acknowledgement's names are letters (BatchAck): `so` is the first offset, `b`
+the base64 of a bit set of the offsets from there on, its lowest byte first (BitSet.toByteArray), `pt` and `it` the time
+of the POP and the invisible time. A record of the topic of operations on half messages has their offsets as text
 (TransactionalMessageUtil.OFFSET_SEPARATOR).
 """
 

@@ -1,11 +1,11 @@
 """Properties of messages and lines of traces: their parts and the meaning of their values.
 
 Facts. Properties are one text in SEND's header and in stored messages (MessageDecoder.messageProperties2String): a
-name, a byte 1, a value, a byte 2, again and again; Java ends with a separator, others do not. Names that RocketMQ
-itself knows are those of MessageConst: what they are, and in which form their values are, is a table.
+name, a byte 1, a value, a byte 2, again and again; Java ends with a separator, others do not. RocketMQ's own names are
+those of MessageConst; a table has their meaning and the format of their values.
 
 Facts (TraceDataEncoder, TraceConstants). A line of a trace ends with a byte 2, and its columns have a byte 1 between
-them; the first one says what was done. Newer clients write more columns, at a line's end or before the last one.
+them; the first one is the kind of event. Newer clients write more columns, at a line's end or before the last one.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The report of messages: when each was sent, stored, pulled or popped by a group, and acknowledged there.
 
 Facts (SendMessageProcessor, PullMessageProcessor, PopMessageProcessor, AbstractSendMessageProcessor). The answer to a
-SEND says where in which queue the message lies; what is pulled or popped says so itself. A copy of it, in a topic of
-retries, behind a delay or a commit, lies elsewhere and keeps its UNIQ_KEY. Who pulls commits an offset, with
-UPDATE_CONSUMER_OFFSET or in a PULL, behind everything that was consumed or sent back; consumers do so every few
-seconds, so the time is the latest at which it was. Who pops acknowledges each message. A message that is sent back
-too often goes to the group's `%DLQ%`, from where nobody gets it: known by the request's own count and most.
-A group that broadcasts (its heartbeats say so) has a row for each client, and keeps its offsets to itself.
+SEND tells queue and offset of the message; a pulled or popped message contains them. A copy of it, in a topic of
+retries, after a delay or a commit, has another place and keeps its UNIQ_KEY. A pulling consumer commits an offset, with
+UPDATE_CONSUMER_OFFSET or in a PULL, behind everything that was consumed or sent back; it does so every few seconds, so
+the time is an upper bound. A popping consumer acknowledges each message. A message that is sent back too often goes to
+the group's `%DLQ%`, from where nobody gets it: known by the request's own count and maximum. A group that broadcasts
+(its heartbeats say so) has a row for each client, and does not commit offsets.
 
-A proxy sends on what it is sent, so the same message is seen on two connections; the client's side of it counts. Where
-a proxy and what it speaks with are on one host, so may be a second attempt there: an estimate.
+A proxy forwards requests, so the same message appears on two connections; the client's side of it counts. If a proxy
+and its partner are on one host, a second attempt there may be taken for a forwarded one: an estimate.
 """
 
 from __future__ import annotations

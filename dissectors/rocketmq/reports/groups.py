@@ -1,14 +1,14 @@
 """The report of groups: their members, what these subscribe to, and how often queues were dealt anew.
 
-Facts (ConsumerManager, ClientManageProcessor, RebalanceImpl, RebalanceLockManager). A client tells each broker in a
-heartbeat, every 30 s, which groups it is in, as producer or as consumer. When the members of a group change, the broker
-tells them (NOTIFY_CONSUMER_IDS_CHANGED); each asks one broker for the list, and deals the queues by itself, so all must
-see the same list. A consumer in order locks its queues, every 20 s, or may not read them. A client that goes says so
-(UNREGISTER_CLIENT), for each group. One whose connection is closed, or that is silent for 120 s, is dropped. Since 5.x
-a heartbeat may say that nothing has changed (withoutSub), and then has no groups. A producer that sends transactions is
-asked for their outcome by its group.
+Facts (ConsumerManager, ClientManageProcessor, RebalanceImpl, RebalanceLockManager). In a heartbeat every 30 s, a client
+tells each broker its groups, as producer or as consumer. When the members of a group change, the broker notifies them
+(NOTIFY_CONSUMER_IDS_CHANGED). Each then asks one broker for the list, and assigns the queues by itself, so all must see
+the same list. A consumer in order must lock its queues, every 20 s, before it reads them. A client that stops sends
+UNREGISTER_CLIENT for each group. One whose connection is closed, or that is silent for 120 s, is dropped. Since 5.x a
+heartbeat may tell that nothing has changed (withoutSub), and then has no groups. For a producer that sends
+transactions, the broker asks its group for their outcome.
 
-Estimates. That a client pulls, locks or asks for a list is known by its connection, which a heartbeat is on.
+Estimates. A client's pulls, locks and lists are assigned to it by its connection, which carries its heartbeat.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Places and names of messages: offset ids, names of topics, properties.
 
-Facts (MessageDecoder.createMessageId, MixAll, KeyBuilder, MessageConst). A broker calls a message by its own address
+Facts (MessageDecoder.createMessageId, MixAll, KeyBuilder, MessageConst). A broker names a message by its own address
 and the offset in its commit log, 16 or 28 bytes as hex: the offset id. A client gives each message a name of its own,
 which stays with it from broker to broker, through retries, delays and transactions: the property UNIQ_KEY; old clients
-give none. A group's retries have a topic of their own, `%RETRY%` and the group, behind which that of popped messages
-has the topic, too: behind `_` (V1) or `+` (V2). Properties are one text in a header, as they are in a message.
+give none. A group's retries have a topic of their own, `%RETRY%` and the group. For popped messages the topic follows:
+behind `_` (V1) or `+` (V2). Properties are one text in a header, as they are in a message.
 """
 
 from __future__ import annotations

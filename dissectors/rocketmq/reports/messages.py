@@ -1,8 +1,8 @@
 """Messages in reports: their sending, their deliveries, and their names.
 
-Facts. A producer that got no answer, or one that does not please it, sends the same message again, under the same
-UNIQ_KEY (DefaultMQProducerImpl.sendDefaultImpl); an application that sends the same object twice does so, too. What is
-sent after it was stored is a message of its own here: an estimate.
+Facts. A producer without an answer, or with an error, sends the same message again under the same UNIQ_KEY
+(DefaultMQProducerImpl.sendDefaultImpl); so does an application that sends the same object twice. A message that is sent
+again after it was stored counts as a message of its own here: an estimate.
 """
 
 from __future__ import annotations

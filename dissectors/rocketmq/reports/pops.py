@@ -1,15 +1,15 @@
 """The report of pops: each message that a group popped, until when nobody else gets it, and what became of it.
 
-Facts (PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, PopReviveService). Who pops a message has
-it alone for the invisible time, from the pop time on, both by the broker's clock. Within it the consumer acknowledges
-it, by its receipt handle, or changes the time; the answer tells the new one, and with it a new handle. What is neither
-acknowledged nor changed in time is written to a topic of retries, and popped again, with one more in reconsumeTimes,
-under the same UNIQ_KEY; of a queue in order it is popped again from where it lies. Batches stored as one message are
-popped as one. A handle has the pop time in it; one of an earlier pop means nothing any more.
+Facts (PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, PopReviveService). A consumer that pops a
+message has it alone for the invisible time, from the pop time on, both by the broker's clock. Within it the consumer
+acknowledges it, by its receipt handle, or changes the time; the answer has the new one, and a new handle. A message
+that is neither acknowledged nor changed in time is written to a topic of retries, and popped again, with one more in
+reconsumeTimes, under the same UNIQ_KEY; in an ordered queue it is popped again from its place. Batches stored as one
+message are popped as one. A handle contains the pop time; one of an earlier pop is void.
 
-An acknowledgement counts when it is answered without error; a broker says so, too, of one that came too late, so what
-came behind the time is `late`, by the capture's clock: an estimate, as `expired` is. A change by which the time
-is over sooner than before hands the message back, another one extends it.
+An acknowledgement counts when it is answered without error. A broker answers late ones without error too, so one after
+the time is `late`, by the capture's clock: an estimate, as `expired` is. A change to an earlier end returns the
+message, any other one extends it.
 """
 
 from __future__ import annotations

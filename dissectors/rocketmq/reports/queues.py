@@ -1,15 +1,15 @@
 """The report of queues: how far each group has read them, who read, and what came of its pulls.
 
 Facts (PullMessageProcessor, PullRequestHoldService, PullSysFlag, PopMessageProcessor). A consumer of a queue pulls from
-queueOffset on and is told nextBeginOffset, where to go on, and the queue's minOffset and maxOffset, which is one beyond
-the last message. A pull may say how far the group has come (commitOffset, with a flag in sysFlag); else the client
-says so every 5 s (UPDATE_CONSUMER_OFFSET). A pull that finds nothing is held for up to suspendTimeoutMillis where its
-flag allows it: that is waiting for messages, not slowness. What is popped has no offset that a client keeps: the broker
-chooses the queue (-1), and restNum is how many messages it has left.
+queueOffset on. The answer has nextBeginOffset, where to continue, and the queue's minOffset and maxOffset, which is one
+beyond the last message. A pull may carry the group's committed offset (commitOffset, with a flag in sysFlag); otherwise
+the client sends it every 5 s (UPDATE_CONSUMER_OFFSET). The broker delays the answer to a pull that finds nothing for up
+to suspendTimeoutMillis if its flag allows it: that is waiting for messages, not slowness. A popping client keeps no
+offset: the broker chooses the queue (-1), and restNum is the number of messages left.
 
-Estimates. The lag is maxOffset of the latest answer less the offset that was committed last, or pulled to where none
-was; after that answer more may have come. An answer that was allowed to wait, and took longer than HELD, was held: from
-the store it takes a few milliseconds.
+Estimates. The lag is maxOffset of the latest answer minus the last committed offset, or the pulled offset if none was
+committed; after that answer more messages may have come. An answer that was allowed to wait, and took longer than HELD,
+was delayed on purpose: from the store it takes a few milliseconds.
 """
 
 from __future__ import annotations

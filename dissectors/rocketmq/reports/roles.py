@@ -1,13 +1,14 @@
 """The report of roles: who is name server, broker, controller, proxy or client, and what is known of each.
 
 Facts (BrokerOuterAPI, RouteInfoManager, BrokerController). Brokers register with every name server when they start,
-when a topic changes and every 30 s, with their address, name, cluster and id, of which 0 is the master of its name, and
-the address of their HA port; they ask every name server whether it has their latest configuration (QUERY_DATA_VERSION).
-With controllers a broker has an id that stays, and registers as 0 while it is the master. The port two below that of a
-broker is its own too: clients may send there, for it has threads of its own (VIP). Clients tell brokers who they are in
-heartbeats. A proxy answers what name servers and brokers do; in code 3 a server says that it does not know a request.
+when a topic changes and every 30 s. They send their address, name, cluster and id (0 is the master of its name), and
+the address of their HA port. They also ask every name server whether it has their latest configuration
+(QUERY_DATA_VERSION). With controllers a broker has a permanent id, and registers as 0 while it is the master. The port
+two below a broker's also belongs to it: clients may send there, because it has threads of its own (VIP). Clients
+identify themselves to brokers in heartbeats. A proxy answers requests for name servers and brokers; code 3 means that a
+server does not know a request.
 
-Estimates. Connections without a heartbeat are called by host and version, so the clients of a host without one are one
+Estimates. Connections without a heartbeat are named by host and version, so the clients of a host without one are one
 line, and so is a client's connection to a name server.
 """
 

@@ -1,11 +1,11 @@
 """The report of routes: which topics clients asked for, where these are, and how that changed.
 
 Facts (MQClientInstance, RouteInfoManager, TopicRouteData). Clients ask a name server for the route of each of their
-topics every 30 s, and of TBW102 where it knows none: its settings are those of a topic that a broker will make. A route
-has for each broker its addresses by id, of which 0 is the master, how many queues may be read and written, and whether
-they may. orderTopicConf says which queues of which brokers are for ordered topics. A proxy answers like a name server.
+topics every 30 s. If it has none, they ask for TBW102, whose settings are those of topics that a broker creates. For
+each broker a route has its addresses by id (0 is the master), the numbers of queues to read and write, and permissions.
+orderTopicConf tells which queues of which brokers are for ordered topics. A proxy answers like a name server.
 
-Estimates. A client that asks for TBW102 next on a connection where a topic was not found, does so for that one.
+Estimates. If a topic was not found and the client's next request on the connection is for TBW102, it is for that topic.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The report of transactions: when each half message was sent, how often the broker checked it, and how it ended.
 
 Facts (TransactionMQProducer, EndTransactionProcessor, TransactionalMessageServiceImpl, BrokerConfig). A producer sends
-a half message, which the broker keeps in a topic of its own; then END_TRANSACTION commits it (8), rolls it back (12),
-or says that nobody knows yet (0); Java's wants no answer. Of a half message that has not ended after some time, six
-seconds by default, the broker asks a client of the producer's group (CHECK_TRANSACTION_STATE), which says
-END_TRANSACTION again, from a check; fifteen times by default, then it gives up without a word. Each check writes the
-half message anew, at another place; its transactionId, the UNIQ_KEY, stays. What is committed is a message like
-others, at yet another place, under that same key.
+a half message, which the broker stores in a topic of its own. Then END_TRANSACTION commits it (8), rolls it back (12),
+or leaves it unknown (0); Java's is one-way. If a half message has not ended after some time, six seconds by default,
+the broker asks a client of the producer's group (CHECK_TRANSACTION_STATE), which sends END_TRANSACTION again, marked as
+from a check. After fifteen checks, by default, the broker gives up silently. Each check writes the half message anew,
+at another place; its transactionId, the UNIQ_KEY, stays. A committed message is an ordinary one, at yet another place,
+under the same key.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Checks of the ensemble: slow servers, and servers whose data is cut or replaced.
 
-Facts. A follower sends its ACK when the transaction is on its disk, so a late one is most often a slow fsync; a
-server's own log warns of one from a second on (fsync.warningthresholdms). The leader commits when a majority has
+Facts. A follower sends its ACK when the transaction is on its disk, so a late one usually means a slow fsync; a
+server's own log warns from one second on (fsync.warningthresholdms). The leader commits when a majority has
 acknowledged.
 
 Facts (Learner, LearnerHandler). A follower that is a little behind gets a DIFF, the transactions that it lacks. One
 that has transactions which the ensemble does not have gets a TRUNC, and deletes them. One that is too far behind, or
-has lost its log, gets a SNAP, the whole tree. Its ACKEPOCH says which transaction is its last.
+has lost its log, gets a SNAP, the whole tree.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Checks of clients: silences, and connections that end without a goodbye.
 
-Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
-connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
-Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
-back, maybe on another server: then the old connection is closed on purpose.
+Facts (ClientCnxn). An idle client sends a ping after a third of the session's timeout, and gives the connection up if
+it gets no answer for two thirds of it. The server closes the session if it receives nothing for all of it. A client
+that is done sends closeSession. A connection that ends without it is lost, and its session stays until it expires or
+continues, maybe on another server; then the old connection is closed on purpose.
 
-Facts (ZooKeeperServer.reopenSession). A server that knows no such session, and one that is given a wrong password,
-answer alike: with no session. What the session did before tells the two apart. A server that is asked for a session
-over a new connection closes the old one.
+Facts (ZooKeeperServer.reopenSession). A server that does not know the session, and one that gets a wrong password,
+send the same answer: no session. The earlier requests of the session tell the two apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The dissector of ZooKeeper's leader election.
 
-Theory. Votes are told and never answered, so nothing pairs and nothing is remembered. A connection begins without
-framing (framer.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.
+Theory. Votes are not answered, so there is no pairing and no state. A connection begins without framing (framer.py). A
+dropped one is normal, because between two servers only the one with the larger number may connect.
 """
 
 from __future__ import annotations

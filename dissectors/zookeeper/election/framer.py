@@ -1,15 +1,15 @@
 """Headers, evidence and framing of election messages: all that their first bytes tell.
 
-Theory. A length alone says little: the first bytes of many protocols read as one. So a frame must also read as a
-notification, or nothing of this protocol begins there. Where bytes are lost, the length decides.
+Theory. A length alone is weak evidence: the first bytes of many protocols read as one. So a frame must also read as a
+notification. Where bytes are lost, the length decides.
 
-Facts (QuorumCnxManager, FastLeaderElection). Who connects sends -65536 or -65535, its sid and its addresses; before 3.5
-its sid alone, eight bytes. Then both sides send notifications behind an int32 size, 28 bytes in 3.3, 36 and 40 in 3.4,
-and from 3.5 on 44 and the configuration's text. Nothing is answered.
+Facts (QuorumCnxManager, FastLeaderElection). The connecting server sends -65536 or -65535, its sid and its addresses;
+before 3.5 only its sid, eight bytes. Then both sides send notifications behind an int32 size, 28 bytes in 3.3, 36 and
+40 in 3.4, and from 3.5 on 44 and the configuration's text. Nothing is answered.
 
-Theory. The first message of 3.5 begins with a long that nothing else begins with. Before, it was a server's number and
-nothing more, and only the notification behind it tells. A notification has one of four states, a version that goes with
-its size, and sids and zxids that are small or the least long there is.
+Theory. The first message of 3.5 begins with a unique long. Before, it was only a server's number, and the notification
+behind it is the evidence. A notification has one of four states, a version that matches its size, and sids and zxids
+that are small or the least long.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Four-letter words: the text that a client may send instead of opening a session, and the answer to it.
 
 Facts (administrator's guide, "The Four Letter Words"). A word has no framing; the server answers with text and closes.
-`stmk` brings eight bytes more. Who types a word into telnet or nc sends a line break with it. telnet's way to hang up
-(IAC IP, IAC WILL TM, here as four bytes) is taken for a word too. A frame cannot be mistaken for any of it: its first
-byte would say that it is hundreds of megabytes long. What the texts say is answers.py's.
+`stmk` is followed by eight bytes. A word that is typed into telnet or nc comes with a line break. telnet's way to hang
+up (IAC IP, IAC WILL TM, here as four bytes) is treated as a word too. A frame cannot be mistaken for a word: its first
+byte would mean a length of hundreds of megabytes. answers.py reads the texts.
 """
 
 from __future__ import annotations

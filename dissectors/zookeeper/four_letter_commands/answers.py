@@ -1,8 +1,8 @@
 """Reads the answer to a four-letter word line by line, by the table of lines (tables/words.json).
 
-Theory. Which word was asked is not in the answer, and not needed: the forms of lines exclude each other. So an answer
-is read alike with its word and without, from any release; a line of no known form stays text. The lines are looked at
-as Latin-1, in which a character is a byte; names and values are read from their bytes as UTF-8.
+Theory. An answer does not name its word and need not, because the formats of lines exclude each other. So an answer is
+read in the same way with its word and without, from any release; a line of no known format stays text. Lines are
+matched as Latin-1, in which a character is a byte; names and values are decoded from their bytes as UTF-8.
 """
 
 from __future__ import annotations

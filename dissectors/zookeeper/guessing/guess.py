@@ -1,23 +1,23 @@
 """Guesses the operation of a reply whose request is not in the capture.
 
-Theory. A reply has an xid, and of what was asked there is nothing in it. But few records consume a body exactly, and
-those that do by accident give values that no server sends. So an operation is named where one layout
-alone is left. Operations with the same response (exists, setData and setACL) cannot be told from each other, and are
-named together. An empty body fits many, an xid that is set aside tells by itself. What any other reading would mask is
-masked also where nothing is named: only bytes that certainly are none of these are shown.
+Theory. A reply has an xid, but nothing of its request. Few records consume a body exactly, and those that do by
+accident give values that no server sends. So an operation is named if one layout alone is left. Operations with the
+same response (exists, setData and setACL) cannot be told apart, and are named together. An empty body fits many; a
+reserved xid determines its operation. Bytes that any other candidate would mask are masked even if no operation is
+named: only bytes that are certainly not secret are shown.
 
-Facts (ClientCnxn, FinalRequestProcessor). Behind an error there is nothing, but for a null token behind that of a SASL
-step. A token may be any bytes behind their length, so it is believed only where nothing else can be.
+Facts (ClientCnxn, FinalRequestProcessor). Behind an error there is nothing, except a null token after an error of a
+SASL step. A token may be any bytes behind their length, so it is accepted only if nothing else is possible.
 
-Theory. Jute has no tags, so a record may fit bytes that are another's. But what servers put into records obeys rules
-that such an accident breaks: a path begins with a slash, a name has none, times are of this century, and a Stat counts
-the data and the children that stand beside it. Each rule is strict, so what passes them all is hardly an accident.
+Theory. Jute has no tags, so a record may fit another record's bytes. But the values of servers obey rules that such an
+accident breaks: a path begins with a slash, a name has none, times are of this century, and a Stat counts the data and
+the children beside it. Each rule is strict, so a record that passes all is hardly an accident.
 
-Several operations share a record, and some of these give themselves away by what they put into it: answers() tells.
+Several operations share a record, and the content of some identifies them: answers() tells.
 
-Facts. PathUtils.validatePath says what a path may be. DataTree copies data, children and Stat under one lock, so their
+Facts. PathUtils.validatePath defines valid paths. DataTree copies data, children and Stat under one lock, so their
 counts agree; a node that was just created has one transaction and one time (DataTree.createNode). cversion is -1 in
-nodes that a server makes for itself. FinalRequestProcessor answers addWatch with an ErrorResponse of 0.
+nodes that a server creates for itself. FinalRequestProcessor answers addWatch with an ErrorResponse of 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Fields with a format of their own: SASL tokens, credentials, identities, configurations.
 
-Theory. Jute calls them buffers and ustrings. Their content is told by the field's name and by those beside it, so one
-table (content.py) serves requests, replies, transactions, snapshots and notifications. Values keep what is on the wire;
-a buffer's content stands beside it (wire.embedded), and a tree shows the parts of texts too. Whatever is in no known
-form stays as it is: a secret stays one.
+Theory. Jute calls them buffers and ustrings. The field's name and the fields beside it tell their content, so one table
+(content.py) serves requests, replies, transactions, snapshots and notifications. Values keep the bytes of the wire; a
+buffer's content is beside them (wire.embedded), and a tree shows the parts of texts too. Content in no known format
+stays as it is: a secret stays one.
 """
 
 RECONFIG, AUTH, SASL = 16, 100, 102

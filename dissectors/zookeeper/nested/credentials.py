@@ -1,12 +1,12 @@
 """Identities of clients: credentials that they send, and their names in access lists.
 
-Facts (DigestAuthenticationProvider). Of scheme `digest` a client sends `USER:PASSWORD`, and access lists have
-`USER:HASH` with the hash, SHA-1 in base64, of the two. `super` is how the server's own list calls its administrator,
-who is authenticated as a digest too. A hash can be tried against passwords, so it is as secret as they are; the user
-is in every log. In a list that a client sends, scheme `auth` stands for whoever it is authenticated as, whatever is
-beside it; but people tell zkCli.sh `auth:USER:PASSWORD:cdrwa`, and it sends the password as it is. Of other schemes the
-server looks at the connection (ip, x509, sasl) or at nothing (world), not at what is sent, so nobody knows what that
-is, and it stays a secret.
+Facts (DigestAuthenticationProvider). For scheme `digest` a client sends `USER:PASSWORD`, and access lists have
+`USER:HASH` with the hash, SHA-1 in base64, of the two. `super` is the administrator's name in the server's own list; it
+is authenticated as a digest too. A hash can be tried against passwords, so it is as secret as they are; the user is in
+every log. In a list that a client sends, scheme `auth` stands for its authenticated identities, whatever is beside it.
+But people pass `auth:USER:PASSWORD:cdrwa` to zkCli.sh, which sends the password as it is. For other schemes the server
+examines the connection (ip, x509, sasl) or nothing (world), not the sent bytes. Their content is unknown, so it stays a
+secret.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Hides messages that may hold a secret and were not read to their end (wire.hiding).
 
-Theory. Passwords of sessions, credentials and tokens are in messages of a few kinds; passwords and their hashes are in
+Theory. Passwords of sessions, credentials and tokens are in messages of a few kinds. Passwords and their hashes are in
 access lists of many, but never without the name of their scheme in front of them.
 
-A connect that is damaged, or that stands inside a frame whose length is damaged, reads as some other message. One of
-its signs is left then: the length of its frame, its version 0 (which reads as xid 0), or the length of its password.
+A connect that is damaged, or that is inside a frame whose length is damaged, reads as some other message. One of its
+marks is left then: the length of its frame, its version 0 (which reads as xid 0), or the length of its password.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SASL tokens of ZooKeeper: which mechanism's they are, by their form.
 
 Facts (ZooKeeperSaslClient, ZooKeeperSaslServer, SaslQuorumAuthLearner). The mechanism is never named: both sides take
-it from their own configuration, DIGEST-MD5 where the login has no Kerberos ticket, else GSSAPI. A client's first token
-is empty in the former, and a failed step is answered with none.
+it from their own configuration, DIGEST-MD5 if the login has no Kerberos ticket, otherwise GSSAPI. In DIGEST-MD5 a
+client's first token is empty, and the answer to a failed step has none.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Decodes one message of a quorum connection, and the data that a packet carries.
 
-Theory. What the data of a packet holds follows from its type, and for some from whether it answers (Context.role); it
-is read here, too. A message without a code is a SASL packet or a snapshot.
+Theory. The type of a packet determines its data; for some types also whether it is an answer (Context.role), which is
+read here, too. A message without a code is a SASL packet or a snapshot.
 
-Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
-that stands before it, sessions up to the end, the text of a configuration. What is usual has a layout (layouts.py) that
-its first numbers tell, which is as fast for values as it can be. Here is the layout of all packets, in which the bytes
-tell more: what trees show, and the values of multis, older records, and fields with content of their own.
+Theory. A part is a record, or one of four things that no record describes: a transaction (txn.py), the request of the
+opcode before it, sessions up to the end, the text of a configuration. Usual packets have a layout (layouts.py) that
+their first numbers determine, the fastest way to their values. Here is the layout of all packets, in which more depends
+on the bytes: it gives trees, and the values of multis, older records, and fields with content of their own.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Pairing between a leader and a learner.
 
 Theory. A learner acknowledges a PROPOSAL by its zxid, repeats a PING's zxid, and asks for a session by its number. An
-ACK of something else (a NEWLEADER, say) answers nobody. Behind a SNAP comes a snapshot, which looks like nothing at
-all; where a gap took it away, what comes next is a packet that reads as one to its end.
+ACK of anything else (a NEWLEADER, say) is no answer. A SNAP is followed by a snapshot, which has no mark; if a gap
+contains it, a packet comes next that reads as one to its end.
 
-PINGs repeat one zxid while nothing is written, so their answers are told by order alone. Two of them are half a tick
-apart, which is a second, and an answer takes milliseconds. So where bytes of the learner are missing, the next answer
-is that of the latest PING, and the earlier ones with its zxid were answered in what is missing.
+PINGs repeat one zxid while nothing is written, so their answers are assigned by order alone. Two of them are half a
+tick apart, which is a second, and an answer takes milliseconds. So if bytes of the learner are missing, the next answer
+belongs to the latest PING, and the earlier ones with its zxid were answered in the missing bytes.
 
-Facts (Learner.syncWithLeader). From 3.4 on a learner that is being brought up to date, from the LEADERINFO up to
-the UPTODATE, passes over PINGs. Of the PROPOSALs it acknowledges those that were not committed when the NEWLEADER came,
-but an observer none. A leader of 3.3 sends no LEADERINFO, and a NEWLEADER in its place; its learner answers what comes.
+Facts (Learner.syncWithLeader). From 3.4 on a learner that is being brought up to date, from the LEADERINFO up to the
+UPTODATE, ignores PINGs. It acknowledges those PROPOSALs that were not committed when the NEWLEADER came; an observer
+acknowledges none. A leader of 3.3 sends no LEADERINFO, and a NEWLEADER in its place; its learner answers everything.
 """
 
 from __future__ import annotations

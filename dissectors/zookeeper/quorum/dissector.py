@@ -1,11 +1,11 @@
 """The dissector of ZooKeeper's quorum protocol, between leader and learners.
 
-Theory. Packets stand back to back, with no length in front (framer.py); behind a SNAP stands the leader's whole tree
-(snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
-carries is a record of the client's protocol or a transaction (body.py, txn.py).
+Theory. Packets follow each other without a length in front (framer.py); a SNAP is followed by the leader's whole tree
+(snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). A packet carries
+a record of the client's protocol or a transaction (body.py, txn.py).
 
-Theory. What a packet is about stands in its data: a transaction or a request, said as in clients' lines, or numbers of
-servers, sessions and epochs.
+Theory. The subject of a packet is in its data: a transaction or a request, summarised as in clients' lines, or numbers
+of servers, sessions and epochs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Quorum packets, many at once: the fast path of Packets, ZooKeeperQuorum.header and QuorumConversation.
 
-Facts. Behind int type, long zxid and int length of the data, which stand at fixed places, come the data and the
-authinfo: nearly always null, but for a REQUEST, which names its client by an id or two. tests/dissectors/zookeeper
-holds the fast paths equal. SASL packets and snapshots are the slow path's; what comes until a learner is up to date
-goes through its conversation.
+Facts. Behind int type, long zxid and int length of the data, which are at fixed places, come the data and the authinfo:
+nearly always null, except in a REQUEST, which names its client by an id or two. tests/dissectors/zookeeper compares the
+fast paths with the slow path. SASL packets and snapshots take the slow path; packets before a learner is up to date go
+through its conversation.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Framing of quorum packets, which have no length in front.
 
-Theory. QuorumPackets stand back to back, so each is read as far as its last length. A length is told only when the
-message is whole: then it is this one's turn no more, and what comes next may be something else, as the snapshot is
-that comes behind a SNAP.
+Theory. QuorumPackets follow each other, so each is read as far as its last length. A length is known only when the
+message is whole. Then the framer has no further state, and the next bytes may be something else, such as the snapshot
+behind a SNAP.
 
-Where bytes are lost, a packet whose head is there is as long as it says, for nearly all end in a null. A REQUEST does
-not; where its end is lost, it goes as far as the loss.
+Where bytes are lost, a packet whose head is there has the length that it states, because nearly all end in a null. A
+REQUEST does not; if its end is lost, it extends to the loss.
 
-The first bytes of many protocols read as a packet, if one of an unknown type, of the other side, or with data of a
-length that such data never has. One is believed only if something confirms it.
+The first bytes of many protocols read as a packet, often one of an unknown type, of the other side, or with data of an
+impossible length. One is accepted only if something confirms it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Facts (zookeeper.jute, package quorum). A QuorumPacket is int type, long zxid, buffer data and vector<Id> authinfo.
 Learners connect to the leader. A leader's PING and a learner's REVALIDATE are answered by packets of the same type; so
-the side that sends one tells what it is.
+the sender tells whether one is an answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Layouts of a whole quorum packet: QuorumPacket, and its data.
 
-Theory. Nearly all that servers say is a transaction, somebody's request for one, or a zxid. The type of the packet, the
-side that sends it and the opcode in its data tell the records. A transaction is laid out as the first record of its
-type says; where only a later one fits, the layout in body.py does, as it does for multis and fields with content of
-their own.
+Theory. Nearly all packets carry a transaction, a client's request for one, or a zxid. The type of the packet, its
+sender and the opcode in its data determine the records. A transaction is laid out as the first record of its type; if
+only a later one fits, the layout in body.py is used, as it is for multis and fields with content of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Probes bytes for a quorum connection: at its start, and behind a gap.
 
-Theory. A packet has one of nineteen types, each type is one side's, and its data has a form of its own. A packet that
-is whole in the prefix must be read to its end without a doubt; one that goes on behind it must at least be able to.
+Theory. A packet has one of nineteen types, each type belongs to one side, and its data has a format of its own. A
+packet that is whole in the prefix must read to its end without a doubt; one that continues behind it must at least be
+readable so far.
 """
 
 from __future__ import annotations

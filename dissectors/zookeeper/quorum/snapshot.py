@@ -1,15 +1,15 @@
 """Decodes the snapshot that a leader sends after a SNAP packet, up to a bound on its items.
 
-Theory. A tree of gigabytes would need many times its size as values. So of each list the first items are shown, as long
-as they lie whole among the first bytes of the message; the others are passed over, and counted. Both bounds follow from
-what a user allows one message to grow to (dissectors.wire.budget). A message that is shorter is read as any other,
-broken items as far as they go; of a longer one an item that breaks is named, and its parts are not.
+Theory. A tree of gigabytes would need many times its size as values. So the first items of each list are shown, as long
+as they lie whole among the first bytes of the message; the others are skipped and counted. Both bounds follow from the
+size that a user allows for one message (dissectors.wire.budget). A shorter message is read like any other, damaged
+items as far as possible; in a longer one a damaged item is named without its parts.
 
 Facts (SerializeUtils.serializeSnapshot, DataTree.serialize). The sessions, the map of ACLs, then all nodes, parents
-first, until a path of the root alone, and the string that says it is over, which only the stream has (LearnerHandler).
-A node names its ACL by the key in the map. The root has the empty path. There is no digest: since 3.6 one stands in a
-snapshot's file, behind the tree (FileSnap.serialize), but the stream is made by ZKDatabase.serializeSnapshot, which
-writes none; what leaders of 3.5.10 and 3.9.5 sent goes on with the next packet right behind the string.
+first, until a path of the root alone, and the string that ends it, which only the stream has (LearnerHandler). A node
+names its ACL by the key in the map. The root has the empty path. There is no digest: since 3.6 a snapshot's file has
+one behind the tree (FileSnap.serialize), but the stream is made by ZKDatabase.serializeSnapshot, which writes none. In
+streams of leaders of 3.5.10 and 3.9.5, the next packet follows right behind the string.
 
 Nothing here needs the whole message at once: it is read through a Window, and all but its first part is only counted.
 """

@@ -1,9 +1,8 @@
 """Framing of a snapshot, whose length follows only from its layout.
 
-Theory. Behind a SNAP the leader's whole tree follows without any header; it may be gigabytes, and it comes in thousands
-of segments, so its reader keeps its place and never looks at a byte twice. snapshot.py has the layout, and passes over
-what nobody wants to see with the same reader. Nodes are many and short: those that lie whole in what was read at once
-are passed in one loop.
+Theory. Behind a SNAP the leader's whole tree follows without any header. It may be gigabytes, in thousands of segments,
+so its reader keeps its place and never examines a byte twice. snapshot.py has the layout, and uses the same reader to
+skip items. Nodes are many and short: those that lie whole in a chunk are skipped in one loop.
 """
 
 from __future__ import annotations

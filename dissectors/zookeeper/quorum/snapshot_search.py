@@ -1,11 +1,11 @@
 """Finds the end of a snapshot that has lost some of its bytes: its end is a known text.
 
-Theory. What follows a gap may be the middle of anything, so it is searched for the path that ends the tree and the
-signature behind it. If the gap took these away, what comes next is packets, and a leader writes each in one piece: so
-where a segment begins with a packet that reads as one to its end, or with the NEWLEADER that comes first, the snapshot
-is over. Segments show by what has come since the last look.
+Theory. After a gap, the bytes may be from the middle of anything, so the reader searches for the path that ends the
+tree and the signature behind it. If the gap contained these, packets come next, and a leader writes each in one piece:
+so if a segment begins with a packet that reads as one to its end, or with the NEWLEADER that comes first, the snapshot
+is over. Segments are recognised by the bytes that have come since the last call.
 
-Facts (LearnerHandler). A NEWLEADER's zxid is the epoch and nothing below.
+Facts (LearnerHandler). A NEWLEADER's zxid is the epoch and zeros below.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Transactions that a leader proposes, read by the type in their header.
 
 Facts (SerializeUtils, PrepRequestProcessor). A TxnHeader, the record of its type, and from 3.6 on a TxnDigest, unless
-the transaction is an error. Which record it is, the release decides and nothing tells: 3.3 creates nodes with
-CreateTxnV0, and sessions are closed without a record before 3.6. So the first one counts that leaves nothing, or a
-digest. A multi holds transactions of other types, each in a buffer of its own.
+the transaction is an error. The record depends on the release, which nothing tells: 3.3 creates nodes with CreateTxnV0,
+and sessions are closed without a record before 3.6. So the first record that leaves nothing, or a digest, is used. A
+multi holds transactions of other types, each in a buffer of its own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Finds the write that caused an event: by path, by transaction, by client.
 
-Theory. A server sends an event before it answers the write, so at the event the write has no transaction id yet, but
-where the quorum's traffic is captured: a PROPOSAL has both, the id and who asked. From 3.9 on an event has the id, too.
-Where nothing tells it, the latest write to the node that did not fail is taken; of several that have no answer yet, the
-first, for a server takes them in turn.
+Theory. A server sends an event before it answers the write, so at the event the write has no transaction id yet, unless
+the quorum's traffic is captured: a PROPOSAL has both the id and the session. From 3.9 on an event has the id, too.
+Otherwise the latest write to the node that did not fail is taken; of several that have no answer yet, the first,
+because a server processes them in order.
 """
 
 from __future__ import annotations

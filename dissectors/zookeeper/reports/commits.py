@@ -1,12 +1,11 @@
 """The report of transactions: who asked, when it was proposed, who acknowledged it, and when it was committed.
 
 Facts (Leader, LearnerHandler). A write goes to the leader, from a follower in a REQUEST. The leader proposes it to all
-followers, each writes it to its log and sends an ACK, and with the acknowledgements of a majority, its own among them,
-of which no packet tells, the leader commits. An observer is told of it by INFORM. A transaction has the session and xid
-of the request that asked for it; one without an xid opens a session, or is the leader's own: a session expired.
+followers; each writes it to its log and sends an ACK. With the acknowledgements of a majority, including its own, which
+no packet shows, the leader commits. An observer gets an INFORM. A transaction has the session and xid of its request;
+one without an xid opens a session, or is the leader's own: a session expired.
 
-What is behind a DIFF, up to NEWLEADER, are transactions of before, sent to one that was away: they are no part of a
-quorum.
+Transactions between a DIFF and NEWLEADER are old ones for a learner that was away: they need no quorum.
 """
 
 from __future__ import annotations

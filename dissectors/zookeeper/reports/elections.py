@@ -1,7 +1,7 @@
 """The report of elections: who looked for a leader, who voted for whom, how long it took, who won.
 
-All is reported when the capture has been read: who a server is may be known only from what it says later (members.py);
-what belongs to one election, polls.py tells.
+All rows are reported at the end of the capture, because a server may be identified only by later messages (members.py);
+polls.py assigns notifications to elections.
 """
 
 from __future__ import annotations

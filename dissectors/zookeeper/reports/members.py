@@ -1,11 +1,11 @@
 """Identities of an ensemble's servers: numbers for connections and addresses.
 
-Theory. No notification names its sender; its connection does. Who connects says its number (InitialMessage), from 3.5
-on also its address; configurations name all addresses. What is left is told by what cannot be: of two servers the one
-with the larger number keeps the connection that it opened, and has one to each other. Where that leaves several, the
-first vote is taken: a server begins by voting for itself.
+Theory. No notification names its sender; its connection does. The connecting server sends its number (InitialMessage),
+from 3.5 on also its address; configurations name all addresses. The rest follows by exclusion: between two servers the
+one with the larger number keeps the connection that it opened, and has one to each other. If several candidates are
+left, the first vote decides: a server begins by voting for itself.
 
-It is asked when all has been said, for what names a server may come last.
+Names are resolved at the end, because the decisive message may come last.
 """
 
 from __future__ import annotations

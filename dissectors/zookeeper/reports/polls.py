@@ -1,11 +1,11 @@
 """Reconstructs one election after the other from the notifications of all: candidates, votes, winner.
 
 Facts (FastLeaderElection, QuorumCnxManager). A server that looks for a leader votes for itself, and for a better vote
-when it hears of one: the larger epoch, then zxid, then number. It is over for it when a majority has its vote. A server
-that has a leader answers who is looking by FOLLOWING or LEADING; so a server that comes later joins without an
-election. An observer votes for nobody, and is answered with votes of before. On a new connection the last message to
-that server is sent again, however old it is. While there is no majority, votes come again after 200 ms, then more
-seldom, at last every minute.
+when it receives one: the larger epoch, then zxid, then number. Its election is over when a majority has its vote. A
+server that has a leader answers a looking one with FOLLOWING or LEADING; so a server that comes later joins without an
+election. An observer votes for nobody, and gets old votes in answer. On a new connection the last message to that
+server is sent again, however old it is. Without a majority, votes are repeated after 200 ms, then less often, finally
+every minute.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The report of sessions: who had one, on which servers, how long, what it did, and how it ended.
 
 Facts (ClientCnxn, SessionTrackerImpl). A session outlives its connections: a client connects again, to any server, and
-names it. It ends by closeSession, or where nothing was heard of the client for the negotiated timeout: then the leader
-closes it with a transaction that nobody asked for (xid 0), and who names it later is answered by session 0. A client
-sends a ping where it has nothing to say for a third of the timeout.
+names it. It ends by closeSession, or if the client is silent for the negotiated timeout: then the leader closes it with
+a transaction without a request (xid 0), and a client that names it later gets session 0. An idle client sends a ping
+after a third of the timeout.
 
 An ephemeral node lives as long as the session that created it.
 """

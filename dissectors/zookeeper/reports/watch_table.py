@@ -1,8 +1,8 @@
-"""The watches that stand: which request set each, and which of them an event fires.
+"""The table of active watches: the request that set each, and the watches that an event fires.
 
-Facts (DataTree, WatchManager). getData and getChildren set a watch where they succeed; exists sets one on the node that
-is there, or on its coming where it answers NONODE. These are gone when they fire; setting one that stands changes
-nothing. addWatch sets one that stays: on a node and its children, or on all below a node, which then hears nothing of
+Facts (DataTree, WatchManager). getData and getChildren set a watch if they succeed; exists sets one on an existing
+node, or on its creation if it answers NONODE. These are removed when they fire; setting one again changes nothing.
+addWatch sets a permanent one: on a node and its children, or on a whole subtree, for which there are no events about
 children. A server keeps watches by connection, so a client that comes back sets them again (setWatches).
 
 A deletion fires the watches on data and on children of the same node with one event.

@@ -1,11 +1,11 @@
 """The report of watches: who set each, what fired it, and how long the news took.
 
-Facts. What sets and fires a watch is in watch_table.py, which write is behind an event in causes.py. A client that
-comes back sets its watches again; what it does not set again is lost with its connection. exists and getData on one
-node set one watch for the server; here it is called by what set it first.
+Facts. watch_table.py explains what sets and fires a watch, causes.py which write caused an event. A client that comes
+back sets its watches again; others are lost with its connection. exists and getData on one node set one watch for the
+server; here it is named after the request that set it first.
 
-The time of delivery is from the client's request for the write to the event, as they were captured. Where only the
-quorum's traffic tells of the write it is from its PROPOSAL or INFORM on.
+The time of delivery is from the client's request for the write to the event, by capture times. If only the quorum's
+traffic has the write, it counts from the PROPOSAL or INFORM.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ZooKeeper's tables: records, operations, packets and names as data, and the way to read them.
 
-Theory. All of them are JSON beside this file, one record or operation a line, so that a new one is a new row. A file is
-read when something in it is first asked for.
+Theory. All tables are JSON beside this file, one record or operation a line, so a new one is a new row. A file is read
+at its first use.
 """
 
 from __future__ import annotations

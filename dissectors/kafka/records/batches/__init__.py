@@ -1,12 +1,11 @@
 """Reads the records of batches one by one, or many at once with NumPy (fast_path.py).
 
-Facts (protocol guide, "Record"). A record is a varint of its length, attributes that say nothing yet, and varints:
-timestamp and offset relative to the batch's, key and value behind their lengths, a count of headers, and in each of
-them a key and a value; -1 is the length of null, which a header's key must not be.
+Facts (protocol guide, "Record"). A record is a varint with its length, attributes that have no meaning yet, and
+varints: timestamp and offset relative to the batch's, key and value behind their lengths, a count of headers, and in
+each header a key and a value. A length of -1 is null, which a header's key must not be.
 
-Theory. NumPy has its price for each call, and a far higher one for being loaded. So few records are read plainly, and
-all of them where NumPy is not there already: a command that decodes one message does not wait for it. What is read is
-the same.
+Theory. Each call of NumPy costs time, and loading it costs far more. So few records are read by a plain loop, and so
+are all records if NumPy is not loaded: a command that decodes one message does not load it. The result is the same.
 """
 
 from __future__ import annotations

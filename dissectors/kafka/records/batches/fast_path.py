@@ -1,11 +1,11 @@
 """The records of batches, many at once: the fast path of read_rows, in NumPy.
 
-Theory. A record says how long it is, so a light loop finds where each one begins. From there all records are read in
-step, with a cursor for each: one or two bytes at the cursor, looked up in a table, are the value of a varint; the few
-longer ones are read by themselves. What is read is where things lie, so nothing of a record is copied.
+Theory. A record tells its length, so a light loop finds where each one begins. From there all records are read in
+step, with a cursor for each: a table gives the value of a varint for the one or two bytes at the cursor, and the few
+longer ones are read one by one. The results are places, so nothing of a record is copied.
 
-All that read_rows checks is checked here. What does not fit, or is too unusual to pay off, is left to read_rows,
-which says Unfit where it must.
+Everything that read_rows checks is checked here too. Records that do not fit, or are too unusual to pay off, are left
+to read_rows, which raises Unfit if necessary.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The headers of batches alone, for readers that need none of their records.
 
-Theory. A header says who wrote a batch, how many records it has, and their times. To read no more than that spares the
-checksum and the decompression, which cost many times as much. The fields are those of records/values.py, which is the
-reference implementation; anything but whole batches (older formats, a cut one, a negative count) is left to it.
+Theory. A header tells the producer of a batch, the number of its records, and their times. Reading only headers saves
+the checksum and the decompression, which cost many times as much. The fields are those of records/values.py, which is
+the reference implementation and reads everything but whole batches (older formats, a cut one, a negative count).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The headers of the batches in many records fields at once: the fast path of read_batch_headers.
 
-Theory. A field is a run of batches of which each says how long it is, so the first batches of all fields are read in
-step, then the second ones. Fields in which the reference implementation finds anything but whole batches are odd;
+Theory. A field is a run of batches, each with its length, so the first batches of all fields are read in step, then the
+second ones. Fields in which the reference implementation finds anything but whole batches are left to it;
 tests/dissectors/kafka/records/test_headers.py compares the two.
 """
 
