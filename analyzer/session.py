@@ -61,6 +61,7 @@ class Analysis(SelfClosing):
         """Reads on; yields the numbers of the rows that each block closed, the last when the input has ended."""
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         for closed in map(self.engine.feed, self.source.blocks()):
+            self.engine.owners.look()
             yield closed
             self.eviction.evict_silent()
         closed = self.engine.finish()

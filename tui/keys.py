@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare", "graphs"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -26,6 +26,7 @@ TITLES: dict[KeyPlace, str] = {
     "views": "In statistics (s) and conversations (C)",
     "diagram": "In the sequence diagram (S)",
     "compare": "In the comparison (V)",
+    "graphs": "In graphs (I)",
 }
 
 
@@ -106,6 +107,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
         ("V", "pages.open_comparison", "V", "compare: request and response, marked messages, their streams"),
+        ("I", "pages.open_graphs", "I", "graphs: rate, bytes, errors, latency over time; the heatmap of latencies"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -243,6 +245,18 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("a", "toggle_all", "a", "all fields and bytes, or only what differs"),
         ("s", "swap", "s", "swap left and right"),
     ),
+    "graphs": (
+        ("right,l", "screen.inward", "l, Right", "select the next interval; Enter then keeps only its messages"),
+        ("left,h", "screen.outward", "h, Left", "the interval before; Esc selects all times"),
+        ("shift+right,greater_than_sign", "screen.extend(1)", ">, Shift+Right", "select one more interval"),
+        ("shift+left,less_than_sign", "screen.extend(-1)", "<, Shift+Left", "select one interval less"),
+        ("space", "screen.fold", "Space", "draw the line of the selected value, or leave it out"),
+        ("b", "screen.choose_field", "b", "by which field: a line for each of its values"),
+        ("a", "screen.log", "a", "a logarithmic axis, or a linear one"),
+        ("equals_sign,plus", "screen.more", "=, +", "shorter intervals"),
+        ("minus", "screen.less", "-", "longer intervals"),
+        ("w", "screen.save", "w", "save the graph as SVG", "", True),
+    ),
 }
 
 KEYS = tuple(
@@ -264,6 +278,7 @@ FOOTER = ("/", "s", "F", "f", "x", "o", "?", "q", "p", "Tab", "v")
 
 SYNONYMS: Mapping[str, str] = {
     "pages.open_statistics": "latency p99 percentile rate throughput volume chart",
+    "pages.open_graphs": "plot chart io graph heatmap percentile throughput in flight concurrency time series",
     "pages.open_findings": "problems errors warnings expert info diagnosis",
     "pages.open_conversation": "tcp stream dialogue transcript",
     "pages.open_conversations": "connections endpoints hosts clients streams",

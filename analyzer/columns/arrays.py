@@ -13,6 +13,7 @@ from dissectors.wire.fast_path import NULL, NULL64, distinct
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 class ArrayRows:

@@ -33,6 +33,8 @@ DUMPCAP = "dumpcap"
 
 SCRIPT = """
 mark=$1; shift
+trap '' XFSZ
+ulimit -f 8192
 exec 4<&0
 while read -r line; do
   "$@" </dev/null 4<&- &
@@ -43,6 +45,7 @@ while read -r line; do
   wait
 done
 """
+"""The limit of files, 4 or 8 MiB, is for standard error: what a program says beyond it is lost, and nothing else."""
 
 READ = 1 << 20
 """Bytes read at once, and bytes of the pipe."""

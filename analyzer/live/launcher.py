@@ -63,6 +63,10 @@ class CaptureProcess:
 def start_capture_process(request: CaptureRequest, via: Via = "auto") -> CaptureProcess:
     """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
     becoming = choose_identity(request.user)
+    if via == "sudo" and request.remote and not request.is_remote:
+        raise CaptureError(
+            "--via sudo: ssh would run as root, with root's keys. Capture on ssh:// with a command of its own."
+        )
     taken = "self" if request.is_remote else _open(via)
     way = _WAYS[taken](request, becoming)
     return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way

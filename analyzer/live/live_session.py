@@ -7,14 +7,17 @@ can go on as another run, with other files and a session of its own, because num
 from __future__ import annotations
 
 import os
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture, RunHealth
+from analyzer.live.interfaces import ANY
+from analyzer.live.processes import LocalProcesses
 from analyzer.messages.decode_as import DecodeAsTarget
 from analyzer.session import Session
 
@@ -54,6 +57,8 @@ class LiveSession(SelfClosing):
     def _begin_run(self) -> Session:
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names, secrets=self._secrets)
+        if _are_local(self._capture.interfaces):
+            session.engine.owners = LocalProcesses(session.engine.streams, session.packets.flows)
         try:
             self._capture.begin(None if self.write is None else _make_run_path(self.write, self._run + 1), succession)
         except BaseException:
@@ -125,6 +130,11 @@ class LiveSession(SelfClosing):
         """Ends the capture and closes the session."""
         self._capture.close()
         self.session.close()
+
+
+def _are_local(interfaces: Iterable[str]) -> bool:
+    """Whether all interfaces are of this machine and of the network namespace of this process."""
+    return {name for _, name in socket.if_nameindex()} | {ANY} >= set(interfaces)
 
 
 def _make_run_path(path: str, run: int) -> str:

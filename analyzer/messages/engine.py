@@ -43,6 +43,7 @@ from analyzer.messages.index import (
 from analyzer.messages.message_lengths import make_length_reader
 from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
+from analyzer.messages.socket_owners import SocketOwners
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.messages.tls_table import TlsTable
 from analyzer.tcp.metering import NetworkMeter
@@ -127,6 +128,7 @@ class Engine:
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
         self.tls = TlsTable()
+        self.owners = SocketOwners()
         self.secrets = secrets
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.sequence import SequenceDiagram, Step
 from analyzer.render.durations import format_duration
 from analyzer.render.sequence_text import format_detail, format_label, format_note
+from analyzer.render.svg import cut, write_document, write_text
 
 LANE, LINE, HEAD, TIME, DETAIL = 190, 24, 44, 80, 460
 """Sizes of the picture in pixels: from lane to lane, of a line, of the head, of the times, and of the details."""
@@ -22,20 +22,11 @@ STYLE = (
 )
 
 
-def cut(text: str, most: int) -> str:
-    """Cuts a text that is longer than `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def write_svg(diagram: SequenceDiagram) -> str:
     """Writes a diagram as an SVG document that loads nothing and runs nothing."""
     width = TIME + LANE * len(diagram.lanes) + DETAIL
     height = HEAD + LINE * (len(diagram.steps) + 2)
-    body = "\n".join(_list_svg(diagram, height))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
-        f'<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="#ffffff"/>\n{body}\n</svg>\n'
-    )
+    return write_document(width, height, STYLE, _list_svg(diagram, height))
 
 
 def _find_x(lane: int) -> int:
@@ -46,25 +37,21 @@ def _list_svg(diagram: SequenceDiagram, height: int) -> Iterator[str]:
     for lane, name in enumerate(diagram.lanes):
         x = _find_x(lane)
         yield f'<line class="lane" x1="{x}" y1="{HEAD - 12}" x2="{x}" y2="{height - LINE}"/>'
-        yield _text(x, HEAD - 20, cut(safe_text(name), LONGEST_LANE), "head", "middle")
+        yield write_text(x, HEAD - 20, cut(safe_text(name), LONGEST_LANE), "head", "middle")
     for place, step in enumerate(diagram.steps):
         yield from _draw_step(diagram, step, HEAD + LINE * (place + 1))
     note = format_note(diagram)
     if note:
-        yield _text(8, height - 6, note, "note")
-
-
-def _text(x: int, y: int, text: str, kind: str = "", anchor: str = "start") -> str:
-    return f'<text x="{x}" y="{y}" class="{kind}" text-anchor="{anchor}">{escape(text)}</text>'
+        yield write_text(8, height - 6, note, "note")
 
 
 def _draw_step(diagram: SequenceDiagram, step: Step, y: int) -> Iterator[str]:
     right = TIME + LANE * len(diagram.lanes) + 8
     if step.pause_ns:
-        yield _text(right, y, f"{format_duration(step.pause_ns)} later", "note")
+        yield write_text(right, y, f"{format_duration(step.pause_ns)} later", "note")
         yield f'<line class="lane" x1="{TIME}" y1="{y - 4}" x2="{right - 8}" y2="{y - 4}" stroke-dasharray="2 6"/>'
         return
-    yield _text(8, y, f"{(step.time - diagram.began) / 1e9:.3f}", "time")
+    yield write_text(8, y, f"{(step.time - diagram.began) / 1e9:.3f}", "time")
     colour = COLOURS["error" if step.error else "fold" if step.count > 1 else "answer" if step.is_answer else "message"]
     first, last = _find_x(step.sender), _find_x(step.receiver)
     if first == last:
@@ -76,8 +63,10 @@ def _draw_step(diagram: SequenceDiagram, step: Step, y: int) -> Iterator[str]:
     yield _draw_head(last, y, -way, colour)
     if step.both:
         yield _draw_head(first, y, way, colour)
-    yield _text((first + last) // 2, y - 5, cut(format_label(step), LANE // 8), "error" if step.error else "", "middle")
-    yield _text(right, y, cut(format_detail(step), LONGEST_DETAIL), "error" if step.error else "")
+    yield write_text(
+        (first + last) // 2, y - 5, cut(format_label(step), LANE // 8), "error" if step.error else "", "middle"
+    )
+    yield write_text(right, y, cut(format_detail(step), LONGEST_DETAIL), "error" if step.error else "")
 
 
 def _draw_head(x: int, y: int, way: int, colour: str) -> str:

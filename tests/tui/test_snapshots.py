@@ -35,12 +35,15 @@ LOOKS = 20
 Way = Callable[[Drive], Awaitable[None]]
 
 
-def keys(*names: str) -> Way:
-    """Pressing keys, and waiting for what a thread makes of them."""
+def keys(*names: str, then: str = "") -> Way:
+    """Pressing keys, and waiting for what a thread makes of them, then more keys."""
 
     async def press(found: Drive) -> None:
         await found.press(*names)
         await quiet(found)
+        if then:
+            await found.press(*then.split())
+            await quiet(found)
 
     return press
 
@@ -97,6 +100,9 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "statistics": (keys("s"), keys("escape")),
     "latency": (keys("s", "tab"), keys("escape")),
     "rate": (keys("s", "3"), keys("escape")),
+    "graphs": (keys("I", then="right right shift+right"), keys("escape", "escape")),
+    "graph-log": (keys("I", then="6 a j"), keys("escape")),
+    "heatmap": (keys("I", then="8 j left"), keys("escape", "escape")),
     "reports": (keys("H"), keys("escape")),
     "report": (keys("H", "3"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),

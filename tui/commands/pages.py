@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tui.model.row_sets import PageScope
 from tui.model.views import ViewWork
 
 if TYPE_CHECKING:
-    from analyzer.columns.arrays import Ints
     from tui.model.views import View
     from tui.screens.main import MainScreen
     from tui.screens.views_page import MakeViews
@@ -89,7 +86,7 @@ def open_diagram(main: MainScreen) -> None:
     if not timeline.rows:
         main.show_message("there is no message yet", "bar-warning")
         return
-    rows = list_rows(scope)
+    rows = scope.list_rows()
     subjects = [DiagramSubject("all messages" if scope.filter is None else scope.filter, rows)]
     if place is not None:
         mine = main.session.rows.column("stream")[rows] == place.stream
@@ -111,6 +108,13 @@ def open_comparison(main: MainScreen) -> None:
     main.app.push_screen(page, main.follow_lead)
 
 
+def open_graphs(main: MainScreen) -> None:
+    """Opens the page of graphs over time of the displayed messages."""
+    from tui.screens.graphs_page import GraphsPage
+
+    main.app.push_screen(GraphsPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
+
+
 def open_statistics(main: MainScreen) -> None:
     """Opens the page with the statistics of the displayed messages."""
     from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views
@@ -119,7 +123,7 @@ def open_statistics(main: MainScreen) -> None:
         main,
         "Statistics",
         STATISTICS_VIEWS,
-        lambda scope, work: make_statistics_views(main.session, list_rows(scope), work),
+        lambda scope, work: make_statistics_views(main.session, scope.list_rows(), work),
     )
 
 
@@ -129,7 +133,7 @@ def open_conversations(main: MainScreen) -> None:
 
     def make(scope: PageScope, work: ViewWork) -> Iterator[Sequence[View]]:
         streams = None if scope.first or scope.make_mask() is not None else scope.streams
-        return make_conversation_views(main.session, list_rows(scope), work, streams)
+        return make_conversation_views(main.session, scope.list_rows(), work, streams)
 
     _open_views(main, "Conversations", CONVERSATION_VIEWS, make)
 
@@ -146,12 +150,6 @@ def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeVi
     from tui.screens.views_page import ViewsPage
 
     main.app.push_screen(ViewsPage(main.palette, title, names, lambda: make_scope(main), make), main.follow_lead)
-
-
-def list_rows(scope: PageScope) -> Ints:
-    """Returns the rows of a scope."""
-    mask = scope.make_mask()
-    return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)
 
 
 BUG = "bug"

@@ -14,6 +14,7 @@ from analyzer.render.lines import Line
 from tui.model.drawing import Chart, draw_axis, draw_bar
 from tui.model.leads import FilterLead, Lead, make_label_filters, write_latency_range, write_time_range
 from tui.model.table import GAP, LEAST_BAR, MOST_BAR, SortableTable, TableColumn
+from tui.model.time_axis import count_digits
 from tui.model.views import (
     NOTHING,
     TableLines,
@@ -173,8 +174,7 @@ class RateScale:
         self._begins: list[int] = [group.key[0] for group in groups]
         sizes = [group.metrics.bytes * SECOND / length for group in groups]
         rates = [group.metrics.rate or 0.0 for group in groups]
-        digits = next((digits for digits in (0, 3, 6) if length * 10**digits % SECOND == 0), 9)
-        self._clocks = format_clocks([*self._begins, self._begins[-1] + length], digits)
+        self._clocks = format_clocks([*self._begins, self._begins[-1] + length], count_digits(length))
         self._charts = (Chart("messages/s", rates, format_rate), Chart("bytes/s", sizes, _format_speed, "text"))
         metrics = make_metric_columns(groups)
         bytes_a_second = TableColumn("bytes/s", sizes, _format_speed, rank=6)

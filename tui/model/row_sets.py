@@ -132,6 +132,11 @@ class PageScope:
         found[[row - self.first for row in self.ignored if self.first <= row < self.rows]] = False
         return found
 
+    def list_rows(self) -> Ints:
+        """Returns the rows of the page, ascending."""
+        mask = self.make_mask()
+        return np.arange(self.first, self.rows) if mask is None else self.first + np.flatnonzero(mask)
+
     def drop_ignored(self, rows: Ints) -> Ints:
         """Returns rows without ignored ones; the filter does not matter."""
         if not self.ignored:

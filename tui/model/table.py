@@ -139,10 +139,11 @@ class SortableTable:
     def make_head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
         """Returns the titles with padding, and each title alone; a sign is behind that which sorts."""
         found = []
-        for place, width in zip(fit.columns, fit.widths, strict=True):
+        for at, (place, width) in enumerate(zip(fit.columns, fit.widths, strict=True), 1):
             column = self.columns[place]
+            gap = " " * (GAP - 1) if at < len(fit.columns) else ""
             sign = (DOWN if column.is_name is order.is_reversed else UP) if column.title == order.by else " "
-            found.append((_pad(column.title, width, left=column.is_name) + sign + " " * (GAP - 1), column.title))
+            found.append((_pad(column.title, width, left=column.is_name) + sign + gap, column.title))
         return found
 
     def make_line(self, fit: TableFit, row: int) -> Line:

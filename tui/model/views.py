@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 
 from analyzer.columns.values import TimeColumn
+from analyzer.insight.activity import TimeSpan
 from analyzer.insight.statistics import GroupStatistics
 from analyzer.render.lines import Line
 from analyzer.render.metrics_text import SHOWN, format_value, select_metrics
@@ -42,12 +43,17 @@ class ViewLine(NamedTuple):
 class ViewState:
     """The user's view of a View.
 
-    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in.
+    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in. times: the
+    selected span of a plot. is_logarithmic: the value axis of a plot is. height: the
+    lines of the page.
     """
 
     order: TableOrder = field(default_factory=TableOrder)
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
+    times: TimeSpan | None = None
+    is_logarithmic: bool = False
+    height: int = 0
 
     def get_opened(self, view: View) -> frozenset[Hashable]:
         """Returns the keys of the unfolded lines of a view."""

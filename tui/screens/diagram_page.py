@@ -8,7 +8,6 @@ read once for all subjects of the page.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from analyzer.session import Session
 from tui import keys
 from tui.model.leads import MessageLead
 from tui.screens.page import Page, PageLine
+from tui.screens.save_file import save_file
 from tui.theme import Palette
 from tui.widgets.bars import BarPart
 
@@ -109,51 +109,20 @@ class DiagramPage(Page):
         self.rebuild()
 
     def _action_save(self) -> None:
-        from tui.screens.input_line import LineDialog, LineQuestion
-
-        question = LineQuestion("save as", "NAME.txt, NAME.svg or NAME.mmd (Mermaid)", "diagram.svg", check_name)
-
-        def save(answer: tuple[str] | None) -> None:
-            if answer is not None:
-                self._worker.submit("save", partial(self._write, *answer), self._show_saved)
-
-        self.app.push_screen(LineDialog(self.palette, question), save)
+        save_file(self, "NAME.txt, NAME.svg or NAME.mmd (Mermaid)", "diagram.svg", self._write)
 
     def _write(self, path: str) -> str:
-        """Writes the diagram in the format of the name; returns what to say."""
+        """Writes the diagram as text in the format of the name."""
         assert self._source is not None
-        from analyzer.errors import UserError
-        from analyzer.export.forms import write_bytes
-
         diagram = build_sequence(self._session, self._subjects[self._at].rows, self._source, self._steps)
         if path.endswith(".svg"):
-            text = write_svg(diagram)
-        elif path.endswith(".mmd"):
-            text = write_mermaid(diagram)
-        else:
-            from analyzer.render.lines import strip_styles
+            return write_svg(diagram)
+        if path.endswith(".mmd"):
+            return write_mermaid(diagram)
+        from analyzer.render.lines import strip_styles
 
-            text = "\n".join(strip_styles(line) for line, _ in format_sequence(diagram, TEXT_WIDTH)) + "\n"
-        try:
-            write_bytes(text.encode(), path, force=False)
-        except UserError as error:
-            return str(error)
-        return f"written to {path}"
-
-    def _show_saved(self, text: str) -> None:
-        self._head.show([BarPart("bar-title", f" {self.heading}"), BarPart("bar-warning", f" {safe_text(text)}")])
+        return "\n".join(strip_styles(line) for line, _ in format_sequence(diagram, TEXT_WIDTH)) + "\n"
 
 
 TEXT_WIDTH = 160
 """The width of a diagram that is saved as text."""
-
-
-def check_name(name: str) -> str:
-    """Returns the path of a file that does not exist. Raises UserError."""
-    import os
-
-    from analyzer.capture.output import check_file
-
-    path = os.path.expanduser(name.strip())
-    check_file(path, force=False)
-    return path

@@ -8,13 +8,14 @@ the main screen follows it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from analyzer.insight.properties import properties
 from analyzer.render.lines import Line
@@ -37,6 +38,8 @@ class PageLine(NamedTuple):
     line: Line
     lead: Lead | None = None
 
+
+_Result = TypeVar("_Result")
 
 LineMaker = Callable[[int], Sequence[PageLine]]
 """Makes the lines of a page for a width in cells, in a worker thread. Raises UserError, which is shown."""
@@ -84,7 +87,7 @@ class Page(CrashGuard, Screen[Lead]):
         self.page = PagePane(palette, id="page")
         self._worker = BackgroundWorker(self.call_later)
         self._head = Bar(palette, "bar", id="page-title")
-        self._foot = Bar(palette, "bar", id="page-keys")
+        self._foot = Bar(palette, "bar", id="page-keys", whole=True)
         self.heading = title
 
     def compose(self) -> ComposeResult:
@@ -119,6 +122,14 @@ class Page(CrashGuard, Screen[Lead]):
                 return [PageLine((("error", str(error)),))]
 
         self._worker.submit("page", work, self._show)
+
+    def run_in_background(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
+        """Runs work in the worker thread of the page; `then` gets its result."""
+        self._worker.submit(kind, work, then)
+
+    def show_note(self, text: str) -> None:
+        """Shows a text beside the title."""
+        self._head.show([BarPart("bar-title", f" {self.heading}"), BarPart("bar-warning", f" {safe_text(text)}")])
 
     def _show(self, entries: Sequence[PageLine]) -> None:
         self.page.page_lines = entries

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from analyzer.columns.text import safe_text
 from analyzer.render.lines import Line
 from tui.theme import Palette
-from tui.widgets.painted import PaintedWidget, make_strip
+from tui.widgets.painted import PaintedWidget, make_strip, overlay_strip
 
 
 class BarPart(NamedTuple):
@@ -101,7 +101,7 @@ def _leave_out(parts: Sequence[BarPart], width: int) -> list[BarPart]:
     for name, group in groupby(parts, lambda part: part.name):
         pieces = list(group)
         used += sum(cell_len(safe_text(part.text)) for part in pieces)
-        if used > width and name:
+        if used > width and (name or not any(part.text.strip() for part in pieces)):
             break
         found += pieces
     return found
@@ -116,10 +116,19 @@ class ChartArea(PaintedWidget):
 
         cell: int
 
+    @dataclass
+    class CellsDrag(Message):
+        """The mouse was dragged over cells, from the first one to before the last one."""
+
+        first: int
+        end: int
+
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
         self._styles_of = palette.styles
         self._lines: Sequence[Line] = ()
+        self._marked: tuple[int, int] | None = None
+        self._anchor: int | None = None
         self.display = False
 
     def show(self, lines: Sequence[Line]) -> None:
@@ -130,11 +139,36 @@ class ChartArea(PaintedWidget):
         self._lines = lines
         self.repaint()
 
+    def mark_cells(self, cells: tuple[int, int] | None) -> None:
+        """Marks cells of all lines but the first, which is the title."""
+        if cells != self._marked:
+            self._marked = cells
+            self.repaint()
+
     def make_strips(self, size: Size) -> list[Strip]:
         """Returns the lines of text, with empty lines below them up to the height of `size` (cells)."""
         lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
-        return [make_strip(line, size.width, self._styles_of) for line in lines]
+        strips = [make_strip(line, size.width, self._styles_of) for line in lines]
+        if self._marked is None:
+            return strips
+        style = self._styles_of["cursor"]
+        return [*strips[:1], *(overlay_strip(strip, [self._marked], style) for strip in strips[1:])]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Posts the cell under the mouse."""
+        self._anchor = event.x
+        self.capture_mouse()
         self.post_message(self.CellClick(event.x))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Posts the cells over which the mouse is dragged."""
+        if self._anchor is not None:
+            self.post_message(self.CellsDrag(min(self._anchor, event.x), max(self._anchor, event.x) + 1))
+
+    def on_mouse_up(self) -> None:
+        """Ends dragging."""
+        self.release_mouse()
+
+    def on_mouse_release(self) -> None:
+        """Ends dragging, also if the terminal did not report the release."""
+        self._anchor = None

@@ -112,10 +112,11 @@ class Pane(PaintedWidget, can_focus=True):
         if found is None:
             if len(self._strips) > SCREENS_CACHED * self.inner.height:
                 self._strips.clear()
-            found = self._strips[number, over] = self._make_line_strip(number, over)
+            found = self._strips[number, over] = self.make_line_strip(number, over)
         return found
 
-    def _make_line_strip(self, line: int, over: str) -> Strip:
+    def make_line_strip(self, line: int, over: str) -> Strip:
+        """Paints a line without the scroll bar; `over` is a style of CURSOR_STYLES."""
         width = self.inner.width
         if not 0 <= line < self.count:
             return make_strip((), width, self.palette_styles)

@@ -290,13 +290,18 @@ def list_fields(word: str | None = None) -> Iterator[FieldPath]:
     What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
     field itself is called, or in the operation's name: else a struct's name would list all that is inside.
     """
+    yield from list_short_fields(word)
+    for protocol, catalog in _list_catalogs():
+        for begin, layouts in _group_by_prefix(protocol, catalog).items():
+            yield from _list_layout_fields(protocol, begin, layouts, word)
+
+
+def list_short_fields(word: str | None = None) -> Iterator[FieldPath]:
+    """Returns the fields of any message and those with an alias whose name contains a word; all if there is none."""
     yield from (find_field(name) for name in [*NAMES, *list_shared_names()] if _has_word(name, word))
     for protocol, catalog in _list_catalogs():
         names = (*(f"{protocol}.{each.name}" for each in catalog.field_aliases()), *catalog.aliases())
         yield from (find_field(name) for name in names if _has_word(name, word))
-    for protocol, catalog in _list_catalogs():
-        for begin, layouts in _group_by_prefix(protocol, catalog).items():
-            yield from _list_layout_fields(protocol, begin, layouts, word)
 
 
 def _group_by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]:

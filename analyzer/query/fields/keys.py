@@ -19,6 +19,7 @@ from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
 from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
+from analyzer.query.fields.processes import read_owner
 from analyzer.query.fields.slow import read_slow
 from analyzer.query.fields.tls import read_tls
 
@@ -111,6 +112,10 @@ FIELDS: Mapping[str, RowField] = {
     "tls.sni": RowField(T, "the server name that the client asked for", also=("tls.handshake.extensions_server_name",)),
     "tls.alpn": RowField(T, "protocol that the server chose (ALPN)", also=("tls.handshake.extensions_alpn_str",)),
     "tls.ja4": RowField(T, "JA4 fingerprint of the client", also=("tls.handshake.ja4",)),
+    "client.process": RowField(T, "name of the process at the client's end, in live captures on its machine"),
+    "client.pid": RowField(N, "its process id"),
+    "server.process": RowField(T, "name of the process at the server's end, in live captures on its machine"),
+    "server.pid": RowField(N, "its process id"),
     "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
@@ -235,6 +240,10 @@ FROM_INDEX: Mapping[str, _Read] = {
     "tls.sni": read_tls(attrgetter("server_name")),
     "tls.alpn": read_tls(attrgetter("alpn")),
     "tls.ja4": read_tls(attrgetter("fingerprint")),
+    "client.process": read_owner(attrgetter("name"), of_client=True),
+    "client.pid": read_owner(attrgetter("pid"), of_client=True),
+    "server.process": read_owner(attrgetter("name"), of_client=False),
+    "server.pid": read_owner(attrgetter("pid"), of_client=False),
     "source.ip": _read_sides(parse_address, True),
     "source.port": _read_sides(parse_port, True),
     "destination.ip": _read_sides(parse_address, False),

@@ -223,6 +223,14 @@ def test_it_does_not_begin(program: str, tmp_path: Path) -> None:
         assert taken(tap) == len(FRAMES)
 
 
+def test_what_a_program_says_is_bounded() -> None:
+    script = 'printf "$1"; head -c 20000000 /dev/zero >&2; exec sleep 60'
+    pcap = "".join(f"\\{byte:03o}" for byte in struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+    with closing(DumpcapTap(0, "lo", command=["/bin/sh", "-c", script, "sh", pcap])) as tap:
+        assert os.fstat(tap._errors.fileno()).st_size <= 8 << 20
+        assert tap.description.link == 1
+
+
 def test_there_is_none() -> None:
     with pytest.raises(CaptureError, match="dumpcap on lo: "):
         DumpcapTap(0, "lo", program="/no/such/dumpcap")

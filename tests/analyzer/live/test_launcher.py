@@ -134,6 +134,21 @@ def test_whom_the_user_names_goes_before_who_called_sudo(
     assert ("SUDO_UID" in commands[0][1]["environment"]) == remaining
 
 
+@pytest.mark.parametrize("interfaces", [("ssh://broker/eth0",), ("ssh://broker/eth0", "lo")])
+def test_sudo_starts_no_ssh(
+    interfaces: tuple[str, ...], commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other machines alone need no right here."""
+    be(monkeypatch, ORDINARY, may=False)
+    request = CaptureRequest(interfaces=interfaces)
+    if "lo" in interfaces:
+        with pytest.raises(CaptureError, match="with root's keys"):
+            start_capture_process(request, "sudo")
+    else:
+        start_capture_process(request, "sudo")
+        assert commands[0][0][0] == sys.executable
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_sudo_is_called_so_that_nothing_depends_on_the_environment(
     terminal: bool, commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch

@@ -18,12 +18,12 @@ SAID_BY_STREAMS = {
     *("retransmissions", "packets", "tcp.rtt_ns", "tcp.client_rtt_ns", "tcp.server_rtt_ns", "tcp.ack_rtt_ns"),
     *("tcp.retransmissions", "tcp.retransmission_time_ns", "tcp.zero_window", "tcp.zero_window_time_ns", "tcp.reset"),
     *("tls.version", "tls.cipher", "tls.sni", "tls.alpn", "tls.ja4"),
-    "slow",
+    *("client.process", "client.pid", "server.process", "server.pid", "slow"),
 }
 """What no printed row has, so that the oracle cannot know it.
 
 tests/analyzer/decode/test_packets.py, and test_network.py, test_slow.py and test_tls.py of tests/analyzer/query/fields,
-test them.
+and tests/analyzer/live/test_processes.py test them.
 """
 
 DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}

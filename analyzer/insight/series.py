@@ -1,0 +1,178 @@
+"""Metrics over time, a series for each value of a field: columns of equal intervals, for graphs.
+
+Theory. A series is a group of messages that is measured in each interval, so all figures are those of
+analyzer.insight.metrics, exact percentiles included. Only the largest groups become series, because nobody tells fifty
+lines apart. Requests in flight are counted from the begins and ends of exchanges: the figure of an interval is the
+greatest number at one time in it, so that a burst that is shorter than the interval is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Floats, Ints
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.insight.grouping import TIME, RowGroups
+from analyzer.insight.metrics import SECOND, Metrics
+from analyzer.insight.statistics import Study
+from analyzer.insight.unanswered import find_unanswered
+from analyzer.messages.index import FROM_SERVER
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.wire.fast_path import NULL
+
+SERVER = "server"
+"""The name by which messages are grouped by the server of their connection."""
+
+MOST_SERIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesTable:
+    """Metrics of some series over n intervals.
+
+    begins: of the intervals, ns since 1970; length: of each, ns. values: by the name of a metric, shape (series, n),
+    NaN where there is none. Messages, bytes and errors are per second, latencies in ns.
+    """
+
+    begins: Sequence[int]
+    length: int
+    values: dict[str, Floats]
+
+    @property
+    def end(self) -> int:
+        """The end of the last interval, ns since 1970."""
+        return self.begins[-1] + self.length if self.begins else 0
+
+
+METRICS = ("messages", "bytes", "errors", "p50_ns", "p90_ns", "p99_ns")
+IN_FLIGHT = "in_flight"
+
+
+@dataclass(frozen=True)
+class SeriesGroups:
+    """The largest groups by one field, and all messages as the last group.
+
+    grouped: entries of these groups. labels: of the groups but the last. more: the number of smaller groups.
+    """
+
+    grouped: RowGroups
+    labels: Sequence[Any]
+    more: int
+
+    def measure(self, study: Study) -> list[Metrics]:
+        """Returns the metrics of each group over all times."""
+        return study.measure_groups(self.grouped)
+
+    @cached_property
+    def count(self) -> int:
+        """The number of groups, with that of all messages."""
+        return len(self.labels) + 1
+
+
+def choose_groups(study: Study, by: str | None, most: int = MOST_SERIES) -> SeriesGroups:
+    """Chooses the largest groups by a field, SERVER or None: all messages. Raises UserError for an unknown field."""
+    rows = np.arange(len(study.rows))
+    if by is None:
+        return SeriesGroups(RowGroups(None, np.zeros(len(rows), np.int64), [()]), (), 0)
+    if by == SERVER:
+        found = group_by_server(study.reader.session, study.rows)
+    else:
+        grouped = study.group_rows((by,))
+        found = grouped._replace(labels=[label for (label,) in grouped.labels])
+    places = rows if found.places is None else found.places
+    counts = np.bincount(found.keys, minlength=len(found.labels))
+    filled = np.flatnonzero(counts)
+    chosen = filled[np.lexsort((filled, -counts[filled]))][:most]
+    number = np.full(len(found.labels), -1, np.int64)
+    number[chosen] = np.arange(len(chosen))
+    keys = number[found.keys]
+    there = keys >= 0
+    labels = [found.labels[each] for each in chosen.tolist()]
+    both = RowGroups(
+        np.concatenate((places[there], rows)),
+        np.concatenate((keys[there], np.full(len(rows), len(chosen), np.int64))),
+        [*((label,) for label in labels), ()],
+    )
+    return SeriesGroups(both, labels, len(filled) - len(chosen))
+
+
+def group_by_server(session: Analysis, rows: Ints) -> RowGroups:
+    """Groups rows by `address:port` of the server of their connection."""
+    streams, keys = np.unique(session.rows.column("stream")[rows], return_inverse=True)
+    names = [name_endpoint(session, stream, FROM_SERVER) for stream in streams.tolist()]
+    labels = list(dict.fromkeys(names))
+    numbers = np.array([labels.index(name) for name in names], np.int64)
+    return RowGroups(None, numbers[keys] if len(rows) else np.zeros(0, np.int64), labels)
+
+
+def measure_series(study: Study, groups: SeriesGroups) -> SeriesTable:
+    """Measures each group in each interval of the study."""
+    grouped, count = groups.grouped, groups.count
+    numbers, begins = study.intervals.number_times(study.facts.time)
+    mine = numbers if grouped.places is None else numbers[grouped.places]
+    wide = len(begins)
+    crossed = RowGroups(grouped.places, grouped.keys * wide + mine, [()] * (count * wide))
+    found = study.measure_groups(crossed, (TIME,))
+    length = study.intervals.length
+    values = {name: _read_metric(found, name).reshape(count, wide) for name in METRICS}
+    for name in ("messages", "bytes", "errors"):
+        values[name] *= SECOND / length
+    values[IN_FLIGHT] = measure_in_flight(study, grouped, count, wide).astype(np.float64)
+    return SeriesTable(begins, length, values)
+
+
+def _read_metric(found: Sequence[Metrics], name: str) -> Floats:
+    return np.array([getattr(each, name) for each in found], np.float64)
+
+
+def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -> Ints:
+    """Returns the greatest number of requests that waited at one time, shape (count, wide): by group and interval.
+
+    A request without an answer waits until the last packet of its connection.
+    """
+    keys, requests, ends = _list_exchanges(study, grouped)
+    begins = study.reader.session.rows.column("time")[requests]
+    first, length = study.first or 0, study.intervals.length
+    times = np.concatenate((begins, np.maximum(ends, begins)))
+    change = np.repeat(np.array([1, -1]), len(keys))
+    interval = np.clip(times // length - first // length, 0, max(wide - 1, 0))
+    groups = np.concatenate((keys, keys))
+    order = np.lexsort((-change, times, groups))
+    level = np.cumsum(change[order])  # each exchange begins and ends, so that the next group begins at 0
+    cells = (groups * wide + interval)[order]
+    peaks = np.zeros(count * wide, np.int64)
+    np.maximum.at(peaks, cells, level)
+    left = np.cumsum(np.bincount(cells, change[order], count * wide).reshape(count, wide), axis=1).astype(np.int64)
+    before = np.zeros((count, wide), np.int64)
+    before[:, 1:] = left[:, :-1]
+    found: Ints = np.maximum(peaks.reshape(count, wide), before)
+    return found
+
+
+def _list_exchanges(study: Study, grouped: RowGroups) -> tuple[Ints, Ints, Ints]:
+    """Returns group, row of the request, and end (ns since 1970) of each exchange of which a group has a message."""
+    session, rows, facts = study.reader.session, study.rows, study.facts
+    table = session.rows
+    partner = table.column("partner")[rows].astype(np.int64)
+    request, end = np.full(len(rows), -1, np.int64), np.zeros(len(rows), np.int64)
+    answered = (facts.role == Role.REQUEST) & (partner != NULL)
+    request[answered], end[answered] = rows[answered], table.column("time")[partner[answered]]
+    answers = np.zeros(len(rows), bool)
+    answers[facts.timed] = True
+    request[answers], end[answers] = partner[answers], facts.time[answers]
+    lonely = np.isin(rows, find_unanswered(session, rows))
+    request[lonely] = rows[lonely]
+    end[lonely] = session.engine.streams.column("end")[table.column("stream")[rows[lonely]]]
+    mine, keys = (request, grouped.keys) if grouped.places is None else (request[grouped.places], grouped.keys)
+    ends = end if grouped.places is None else end[grouped.places]
+    there = np.flatnonzero(mine >= 0)
+    size = int(mine.max(initial=0)) + 1
+    _, first = np.unique(keys[there] * size + mine[there], return_index=True)
+    there = there[first]
+    return keys[there], mine[there], ends[there]
