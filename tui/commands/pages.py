@@ -104,7 +104,7 @@ def open_comparison(main: MainScreen) -> None:
     if not subjects:
         main.show_message("nothing to compare: select a message, or mark two with m", "bar-warning")
         return
-    page = ComparePage(main.palette, main.session, subjects, list_rows(make_scope(main)), main.limits)
+    page = ComparePage(main.palette, main.session, subjects, make_scope(main).list_rows(), main.limits)
     main.app.push_screen(page, main.follow_lead)
 
 
