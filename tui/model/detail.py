@@ -31,7 +31,7 @@ from analyzer.render.durations import format_duration
 from analyzer.render.hexdump import format_hexdump_line
 from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
-from analyzer.render.message_text import format_row_place
+from analyzer.render.message_text import format_comments, format_row_place
 from analyzer.render.tree_json import PrintedMessage
 from analyzer.render.tree_text import format_finding, format_title
 from analyzer.session import Session
@@ -112,10 +112,11 @@ def read_detail(
     packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
     about, *more = (
-        *format_row_place(cells, packets, session.comments.read_message(packets), ends),
+        *format_row_place(cells, packets, ends=ends),
         *format_known(known),
     )
     notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
+    notes += map(TreeNote, format_comments(session.comments.read_message(packets)))
     for finding in tree.findings:
         place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
         notes.append(TreeNote(format_finding(finding), place))
