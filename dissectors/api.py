@@ -235,11 +235,17 @@ class Dissector(ABC):
     participants: Callable[[], Sequence[ReportType]] = tuple
     """The tables that tell who is who, for diagrams (Report.list_names); they need not be reports."""
 
+    server_roles: Callable[[], Mapping[str, str]] = dict
+    """What a server is that answers an operation without an error, such as a group coordinator, for maps."""
+
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
 
     triage: Callable[[], Triage] | None = None
     """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
+
+    outstanding_limit: tuple[int, str] | None = None
+    """How many requests wait when a server stops to read from its clients by default, and the setting that says so."""
 
     describe_error: Callable[[str, Values, Values], str | None] | None = None
     """What a request asked for that an answer refuses, with its numbers: a sentence made of the error's name and the

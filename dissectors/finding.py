@@ -114,6 +114,9 @@ CODES: dict[str, str] = {
     "number-reused": "a request has the number of another one that has no answer yet (only doctor reports it)",
     "producers-in-turns": "producers take a topic from one another again and again (only doctor reports it)",
     "reconnect-loop": "a client requests the same producer or consumer again and again (only doctor reports it)",
+    "outstanding-limit": (
+        "so many requests wait that a server stops to read from its clients (only doctor reports it)"
+    ),
     "oversized-packet": "a packet is near the bound of jute.maxbuffer, or beyond it",
     "word-refused": "the server does not answer this four-letter word: it is not on its list",
     "slow-quorum": "a server took long to confirm a transaction, or a leader to commit it (only doctor reports it)",
@@ -191,6 +194,7 @@ ADVICE: dict[str, str] = {
     "producers-in-turns": "Let only one of the producers run.",
     "slow-quorum": "Look at the disks of the servers: a slow fsync is the most common cause.",
     "far-timestamp": "Check the clocks of producers and brokers.",
+    "outstanding-limit": "Let clients wait for answers before they ask again, or give the server faster disks.",
     "oversized-packet": "Raise jute.maxbuffer on servers and clients, or make the data smaller.",
     "slow-replica": "Look at the load and the network of the replica.",
     "trailing-bytes": "Check whether the sender is newer than this program, and has fields that it does not know.",

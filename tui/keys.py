@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare", "graphs"]
+KeyPlace = Literal[
+    "screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare", "graphs", "map"
+]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -27,6 +29,7 @@ TITLES: dict[KeyPlace, str] = {
     "diagram": "In the sequence diagram (S)",
     "compare": "In the comparison (V)",
     "graphs": "In graphs (I)",
+    "map": "In the service map (M)",
 }
 
 
@@ -108,6 +111,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
         ("V", "pages.open_comparison", "V", "compare: request and response, marked messages, their streams"),
         ("I", "pages.open_graphs", "I", "graphs: rate, bytes, errors, latency over time; the heatmap of latencies"),
+        ("M", "pages.open_map", "M", "service map: clients and servers, with rate, latency and errors between them"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -271,6 +275,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "screen.less", "-", "longer intervals"),
         ("w", "screen.save", "w", "save the graph as SVG", "", True),
     ),
+    "map": (("w", "save", "w", "save the map as SVG, DOT (Graphviz) or Mermaid", "", True),),
 }
 
 KEYS = tuple(
@@ -292,6 +297,7 @@ FOOTER = ("/", "s", "F", "f", "x", "o", "?", "q", "p", "Tab", "v")
 
 SYNONYMS: Mapping[str, str] = {
     "pages.open_statistics": "latency p99 percentile rate throughput volume chart",
+    "pages.open_map": "topology dependency nodes edges clients brokers coordinators",
     "pages.open_graphs": "plot chart io graph heatmap percentile throughput in flight concurrency time series",
     "pages.open_findings": "problems errors warnings expert info diagnosis",
     "pages.open_conversation": "tcp stream dialogue transcript",

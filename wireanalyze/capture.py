@@ -28,13 +28,18 @@ if TYPE_CHECKING:
 FIELDS_OF_FINDINGS = ("severity", "code", "text", "number", "stream", "error")
 
 
-class TableOptions(TypedDict, total=False):
-    """The arguments of Capture.to_arrow() behind the filter."""
+class SelectionOptions(TypedDict, total=False):
+    """The arguments of Capture.messages() behind the filter."""
 
-    columns: str | Sequence[str] | None
     sort: str | Sequence[str]
     head: int | None
     tail: int | None
+
+
+class TableOptions(SelectionOptions, total=False):
+    """The arguments of Capture.to_arrow() behind the filter."""
+
+    columns: str | Sequence[str] | None
 
 
 def open(

@@ -17,12 +17,12 @@ import time
 from collections.abc import Generator, Iterator
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
-    from wireanalyze.capture import Capture
+    from wireanalyze.capture import Capture, SelectionOptions
     from wireanalyze.inputs import DecodeAs, Names
     from wireanalyze.message import Message
 
@@ -85,7 +85,7 @@ class Wire:
         self._close_capture()
         self._file = os.fspath(file)
 
-    def messages(self, filter: str | None = None, **options: Any) -> list[Message]:
+    def messages(self, filter: str | None = None, **options: Unpack[SelectionOptions]) -> list[Message]:
         """Returns the messages that pass a filter; the options are those of Capture.messages()."""
         return list(self.capture.messages(filter, **options))
 

@@ -1,9 +1,10 @@
-"""The command line: one file for each command, imported when that command is run and not before.
+"""The command line: one file for each command, imported only when that command runs.
 
-What has to be settled before the first import stands here: NumPy brings OpenBLAS, which at import starts a thread for
-each processor and a buffer for each thread. No matrix is multiplied here, and starting them costs as much as all
-other imports together. What is imported stays, so it is rarely looked through for cycles: Python's own pace takes a
-fifteenth of what `open` imports. And `decode HEX` needs so little that even click is left out (decoding.py).
+This module sets up what must be in place before the first import. NumPy brings OpenBLAS, which at import starts a
+thread for each processor and allocates a buffer for each thread. The program multiplies no matrices, and starting these
+threads costs as much as all other imports together. Imported objects are never freed, so the garbage collector runs
+rarely: at Python's default rate it takes a fifteenth of the import time of `open`. `decode HEX` needs so little that it
+even avoids click (decoding.py).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 
 RARELY = (200_000, 50, 50)
-"""Objects more, and smaller searches, between two searches for cycles."""
+"""Thresholds of the garbage collector: allocated objects, and smaller collections, between two collections."""
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
 
 
 def _print_error(text: str) -> int:
-    """Prints all that there is to print, ending as program.run does."""
+    """Prints a text, and ends as program.run() does."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a narrow locale must not end it
     try:
         sys.stdout.write(text)

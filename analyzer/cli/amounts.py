@@ -1,7 +1,7 @@
-"""Amounts on the command line of a capture: how long, how much, how many.
+"""Parses amounts on the command line of a capture: durations, sizes, numbers.
 
-Theory. dumpcap writes a bound NAME:VALUE, a number of its own unit. Here several may stand together with commas, and a
-value may say its unit.
+Theory. dumpcap takes a bound NAME:VALUE, a number in a fixed unit. Here several bounds may be joined with commas, and a
+value may have a unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ns|us|ms|s|m|h|)")
 _WHOLE = re.compile(r"\d{1,15}")
 
 KILOBYTE = 1000
-"""Bytes of `filesize:1`, as other programs count it."""
+"""Bytes of `filesize:1`, as in other programs."""
 
 
 class Limits(click.ParamType[CaptureBounds]):
@@ -30,7 +30,7 @@ class Limits(click.ParamType[CaptureBounds]):
     name = "NAME:VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> CaptureBounds:
-        """Returns the bounds that are named."""
+        """Returns the given bounds."""
         if isinstance(value, CaptureBounds):
             return value
         found = CaptureBounds()
@@ -49,7 +49,7 @@ class Limits(click.ParamType[CaptureBounds]):
 
 
 class _Limit(NamedTuple):
-    """The field of Bounds that is meant, how its value is read (nothing: it is wrong), and an example of one."""
+    """The field of CaptureBounds, the function that reads its value (None or 0: wrong), and an example value."""
 
     field: str
     read: Callable[[str], float | None]

@@ -23,6 +23,6 @@ def command(shell: str) -> None:
     Add the line of your shell to the file that it reads when it starts: ~/.bashrc, ~/.zshrc, or
     ~/.config/fish/config.fish.
     """
-    from analyzer.cli.manual import build_completion  # it imports the commands by name, so not at the top
+    from analyzer.cli.manual import build_completion  # it imports all commands by name
 
     click.echo(build_completion(shell))

@@ -1,4 +1,4 @@
-"""`wireanalyze config`: where the configuration file is, and what is in force."""
+"""`wireanalyze config`: the path of the configuration file, and the effective settings."""
 
 from __future__ import annotations
 

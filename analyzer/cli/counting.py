@@ -1,4 +1,4 @@
-"""`wireanalyze stats --counts`: how many messages of which kind, from the index alone."""
+"""`wireanalyze stats --counts`: numbers of messages by kind, from the index alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTS = NAMES[2:]
 _LESS = tuple(
     NAMES[1:].index(name) for name in ("raw", "push", "oneway", "orphans", "answers", "requests", "unanswered")
 )
-"""Columns in the order in which they are left out, where there is no room."""
+"""Columns in the order in which they are left out in a narrow terminal."""
 
 
 def print_counts(session: Session, form: str, rows: Ints | None) -> None:
@@ -53,7 +53,7 @@ def _object(session: Session, found: MessageCounts, rows: Ints | None) -> dict[s
 
 
 def _lines(session: Session, found: MessageCounts, rows: Ints | None, width: int | None) -> Iterator[str]:
-    """Operations beneath their protocol, columns aligned, figures to the right."""
+    """Yields operations below their protocol, columns aligned, numbers to the right."""
     if found.protocols:
         cells = [("protocol, operation", *COUNTS)]
         for protocol in found.protocols:
@@ -71,7 +71,7 @@ def _lines(session: Session, found: MessageCounts, rows: Ints | None, width: int
 
 
 def _name(count: Count) -> str:
-    """As `list` names it."""
+    """Returns the name as in `list`."""
     if count.operation is None:
         return "raw" if count.raw == count.messages else "?"
     return count.operation

@@ -1,4 +1,4 @@
-"""`wireanalyze decode`: messages given as hex or as a file of bytes, without a capture."""
+"""`wireanalyze decode`: decodes messages from hex or from a file of bytes, without a capture."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def command(
 
 
 def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
-    """Returns number and name of an operation given by either; names without regard to case. None: it has no number."""
+    """Returns number and name of an operation by either one, ignoring case. None: it has no number."""
     operations = dissector.operations()
     if api.isdecimal():
         known = operations.get(int(api))

@@ -1,8 +1,8 @@
-"""Work of the `decode` command without its options: feeds bytes to a dissector and prints the messages.
+"""The work of the `decode` command without its options: decodes bytes and formats the messages.
 
-Theory. One message is decoded in a few milliseconds, and a start costs twenty times that; so nothing here needs click,
-and what hardly any input needs is imported where it is. `plain_text` is all of `decode HEX` where that goes well. Where
-there is a problem, it returns None, and the program (program.py) does all of it again and reports the problem.
+Theory. Decoding one message takes a few milliseconds, and starting the program takes twenty times as long. So nothing
+here needs click, and rare cases import what they need. `plain_text` does all the work of `decode HEX` if there are no
+problems. Otherwise it returns None, and the program (program.py) repeats the work and reports the problem.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dissectors.api import Dissector
 
 
 def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours: bool) -> str | None:
-    """Returns what the program prints for the arguments `decode HEX`, without loading click.
+    """Returns the output of `decode HEX`, without loading click.
 
-    None if there is an option, a file, a colour or anything to print on stderr, or if no protocol fits. colours: stdout
-    is a terminal.
+    Returns None if there is an option, a file, a colour or anything to print on stderr, or if no protocol fits.
+    colours: stdout is a terminal.
     """
     command, *words = arguments
     if command != "decode" or not words or colours or any(name in environment for name in _NEEDS_CLICK):
@@ -42,7 +42,7 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
         found = pasted.decode_by_looks(dissector, pasted.cut_messages(data, dissector), None)
         lines = text_lines(dissector, found, Limits(), guess=False)
         return "".join(strip_styles(line) + "\n" for line in lines)
-    except Exception:  # the program meets it again, and says what there is to say
+    except Exception:  # the program repeats the work and reports the error
         return None
 
 

@@ -1,4 +1,4 @@
-"""`wireanalyze diagram`: who said what to whom, as a sequence diagram."""
+"""`wireanalyze diagram`: a sequence diagram of messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 WIDTH = 120
-"""The width of the text if it goes to no terminal."""
+"""The width of the text if stdout is no terminal."""
 
 
 @click.command("diagram", cls=SectionedCommand)

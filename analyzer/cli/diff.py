@@ -1,4 +1,4 @@
-"""`wireanalyze diff`: what changed from one capture to another, the most telling first."""
+"""`wireanalyze diff`: the changes from one capture to another, the most important first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 SHOWN = 40
-"""Differences in a table, unless --top says more; other forms have all."""
+"""Number of differences in a table, unless --top is given; other formats print all."""
 
 _KIND_WIDTH = 13
 
@@ -56,7 +56,7 @@ _KIND_WIDTH = 13
 @filter_option
 @decode_as_option
 @decompression_option
-@jobs_option(1)  # as for `stats`: most take less time than a second process to begin
+@jobs_option(1)  # as in `stats`: most runs are shorter than the start of a second process
 def command(
     files: tuple[str, ...],
     earlier: tuple[str, ...],
@@ -85,7 +85,7 @@ def command(
     docs/how-to/compare.md explains the tests. With -Y, the command compares the selected messages of both captures.
     """
     sides = _split_sides(files, earlier, later)
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported objects are never freed
     before, after = (_read_profile(side, decode_as, reader, wanted, jobs, with_errors=errors) for side in sides)
     found = find_differences(before, after)
     shown = found[: SHOWN if top is None and form == "table" else top]
@@ -99,7 +99,7 @@ def command(
 def _split_sides(
     files: Sequence[str], earlier: Sequence[str], later: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """The captures before and those after. Raises UserError where it is not clear which are which."""
+    """Returns the captures before and those after. Raises UserError if the sides are not clear."""
     if len(files) == 2:
         sides = ((files[0], *earlier), (files[1], *later))
     elif not files and earlier and later:
@@ -120,7 +120,7 @@ def _read_profile(
     *,
     with_errors: bool,
 ) -> Profile:
-    """What is to be compared of some captures, which are closed again."""
+    """Returns the profile of some captures, which are closed again."""
     with load_session(files, decode_as, reader, jobs) as session, patiently() as bar:
         rows = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if rows is not None:
@@ -134,7 +134,7 @@ def _read_profile(
 
 
 def _print_table(shown: Sequence[Difference], count: int, before: int, after: int) -> None:
-    """A sentence a row, and how many there are."""
+    """Prints one sentence for each difference, and their number."""
     width = line_width()
     messages = f"{before:,} and {after:,} messages"
     if not count:

@@ -1,8 +1,8 @@
-"""`wireanalyze doctor`: what is wrong in captures, message by message and across messages.
+"""`wireanalyze doctor`: the problems of captures, in single messages and across messages.
 
 Theory. Problems are printed when the whole capture has been examined, because the gravest come first and some explain
-others. Who waits at a terminal sees by then, behind the bar on stderr, how many findings there are, and which is the
-gravest. While the capture is still being read, its first messages are examined for that.
+others. Until then, a terminal shows next to the progress bar how many findings there are, and which is the gravest. To
+show something early, the first messages are examined while the capture is still being read.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from collections.abc import Iterable
 from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose_rows
 
 FAILED = 1
-"""The exit status where --fail-on found what it was to look for."""
+"""The exit status if --fail-on matches a problem."""
 
 EXAMPLES = 1000
-"""Findings of a problem that are printed with -v."""
+"""Number of findings of a problem that are printed with -v."""
 
 _LEVELS = [each.name.lower() for each in Severity]
 
@@ -114,9 +114,9 @@ def command(
 
     With -Y, the command prints only problems of the selected messages.
     """
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported objects are never freed
     choice = make_choice(severity, fail_on, ignore, baseline)
-    with open_session(files, decode_as, reader) as session:
+    with open_session(files, decode_as, reader, block=FIRST_PACKETS) as session:
         found = FirstFindings()
         for _ in progress(session, partial(found.describe_reading, session)):
             pass
@@ -138,7 +138,7 @@ def command(
 
 
 def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar, first: FirstFindings) -> Iterator[LocatedFinding]:
-    """Yields the findings, of chosen rows those that belong to one of them, and shows how far it has got."""
+    """Yields the findings and shows progress. If rows are chosen, yields only findings of these rows."""
     total = len(session.rows)
     found = first.count(
         diagnose(session, lambda rows: bar(f"messages examined{first.describe()}", rows, lambda: total))
@@ -151,7 +151,7 @@ def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar, first: First
 
 
 def print_summary(session: Session, chosen: Ints | None, files: Sequence[str], problems: Sequence[Problem]) -> None:
-    """Prints problems with their messages, and at the end how many there are."""
+    """Prints problems with their messages, and then their number."""
     describe = partial(_describe_message, RowReader(session), TopicNamer(session))
     lines = ProblemLines(session, describe, partial(_name_streams, session), line_width())
     retried = [] if is_verbose() else [each for each in problems if is_retried(each)]
@@ -168,7 +168,7 @@ def print_summary(session: Session, chosen: Ints | None, files: Sequence[str], p
 
 
 def format_total(problems: Sequence[Problem], where: str) -> str:
-    """Formats as `1 error and 2 notes in ...`; that there is no problem, where there are notes at most."""
+    """Formats as `1 error and 2 notes in ...`; if there are only notes, says that there is no problem."""
     counts = Counter(problem.severity for problem in problems)
     parts = [format_counted(counts[each], each.name.lower()) for each in sorted(Severity, reverse=True) if counts[each]]
     if max(counts, default=Severity.NOTE) == Severity.NOTE:
@@ -177,7 +177,7 @@ def format_total(problems: Sequence[Problem], where: str) -> str:
 
 
 def _describe_message(reader: RowReader, naming: TopicNamer, row: int) -> str:
-    """What a message is, as `list` says it; empty for one of which it says nothing."""
+    """Returns operation and info of a message, as `list` prints them; an empty text if it has no info."""
     (cells,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
     return f"{cells['operation'] or ''} {cells['info']}".strip() if cells["info"] else ""
 
@@ -187,17 +187,20 @@ def _name_streams(session: Session, problem: Problem) -> str:
 
 
 def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
-    """What to do next; with the files by name, where that fits a line."""
+    """Yields the next command to use; it contains the file names if they fit into a line."""
     text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
     yield text if width is None or count_cells(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
 
 
+FIRST_PACKETS = 2048
+"""Packets that are read first; each further block has twice as many, so that soon there is something to examine."""
+
 FIRST_ROWS = 2000
-"""Messages that are examined before all are read."""
+"""Number of messages that are examined before all are read."""
 
 
 class FirstFindings:
-    """Counts findings as they come, for who waits."""
+    """Counts findings as they arrive, for the progress display."""
 
     def __init__(self) -> None:
         self._counts: Counter[Severity] = Counter()
@@ -205,7 +208,7 @@ class FirstFindings:
         self._is_begun = False
 
     def describe_reading(self, session: Session) -> str:
-        """Describes what the first messages of a capture show that is still being read; empty if nobody sees it."""
+        """Describes the findings of the first messages while a capture is read; empty if stderr is no terminal."""
         if not self._is_begun and sys.stderr.isatty() and not session.ended:
             self._is_begun = True
             for _ in self.count(diagnose_rows(session, min(len(session.rows), FIRST_ROWS))):
@@ -213,7 +216,7 @@ class FirstFindings:
         return self.describe()
 
     def restart(self) -> None:
-        """Forgets what was counted, because all findings come from the first on."""
+        """Resets the counts, because all findings are counted again from the first."""
         self._counts.clear()
 
     def count(self, found: Iterable[LocatedFinding]) -> Iterator[LocatedFinding]:
@@ -226,7 +229,7 @@ class FirstFindings:
             yield each
 
     def describe(self) -> str:
-        """Describes what was found: `; found so far: 2 warnings, 1 note (leader-changed)`; empty for nothing."""
+        """Describes the counts: `; found so far: 2 warnings, 1 note (leader-changed)`; empty if there are none."""
         if not self._counts:
             return ""
         parts = [

@@ -1,4 +1,4 @@
-"""Prints the program's failures on stderr."""
+"""Prints errors of the program on stderr."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LONGEST = 2_000
 
 
 def sentence(text: str) -> str:
-    """Returns the one line of an error or a remark."""
+    """Returns an error or a note as one line."""
     return f"{PROGRAM}: {safe_text(' '.join(text.split()), _LONGEST)}"
 
 
 def usage_sentence(error: click.ClickException) -> str:
-    """Returns the one line for what click raises."""
+    """Returns one line for an exception of click."""
     if not isinstance(error, click.UsageError):
         return sentence(error.format_message())
-    from analyzer.cli.usage import usage_text  # only a slip of the pen pays for it
+    from analyzer.cli.usage import usage_text  # only needed for wrong usage
 
     return sentence(usage_text(error))

@@ -1,4 +1,4 @@
-"""`wireanalyze export`: chosen messages for other programs."""
+"""`wireanalyze export`: exports chosen messages for other programs."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def command(
 
 
 def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
-    """The form that was named, or that the end of OUT or another option means. Raises UserError."""
+    """Returns the format from --as, the name of OUT, or another option. Raises UserError."""
     if form is not None:
         return form
     suffix = os.path.splitext(out.rstrip("/"))[1].lower()

@@ -28,7 +28,7 @@ MEANT_FOR = {
     "--embed-keys": ("embed_keys", ("pcapng",)),
     "--split": ("split", ("raw",)),
 }
-"""Options that some forms alone have."""
+"""Options that only some formats have."""
 
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -43,7 +43,7 @@ def require_path(out: str) -> None:
 
 
 def check_options(request: ExportRequest, reader: ReaderName, stream: str | None) -> None:
-    """Raises UserError for what cannot be done, before a capture is read, for that may take minutes."""
+    """Raises UserError for impossible options before a capture is read, because reading may take minutes."""
     for option, (name, forms) in MEANT_FOR.items():
         if getattr(request, name) and request.form not in forms:
             raise UserError(f"{option} is for {', '.join(forms)}, but the format is {request.form}. Leave it out.")
@@ -55,7 +55,7 @@ def check_options(request: ExportRequest, reader: ReaderName, stream: str | None
 
 
 def rows_of(session: Session, wanted: Filter | None, stream: str | None, only: str | None, *, partners: bool) -> Ints:
-    """Returns the rows that are chosen, rising."""
+    """Returns the chosen rows, rising."""
     rows = np.arange(len(session.rows))
     if stream is not None:
         rows = np.flatnonzero(session.rows.column("stream") == find_stream(session, stream))

@@ -1,4 +1,4 @@
-"""`wireanalyze export --as parquet --state`: tables of a ring capture, a batch at a time, without Spark."""
+"""`wireanalyze export --as parquet --state`: tables of a ring capture, batch by batch, without Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analyzer.render import extras
 
 
 class RingOptions(NamedTuple):
-    """The options of a ring capture, as those of `pipeline`."""
+    """The options for ring captures, as in `pipeline`."""
 
     state: str | None
     close: bool
@@ -32,9 +32,9 @@ def export_ring(
     ring: RingOptions,
     narrowed: Mapping[str, object],
 ) -> None:
-    """Adds what is new to the tables in request.out, and says what that was. Raises UserError.
+    """Adds new messages to the tables in request.out, and prints what was added. Raises UserError.
 
-    narrowed: options that choose messages, by name; none may be given.
+    narrowed: options that select messages, by name; none of them may be given.
     """
     check_ring_options(ring.state, close=ring.close, settle=ring.settle)
     assert ring.state is not None
@@ -51,7 +51,7 @@ def export_ring(
         raise UserError(f"{found.remote[0]} is not a file. Give files and folders of a mounted file system.")
     logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
     password = find_password_file()
-    make_key_ring()  # what is wrong with them is told at once
+    make_key_ring()  # reports wrong keys at once
     size = sum(file.size for file in found.files)
     options = Options(
         decode_as=tuple(merge_decode_as(decode_as).items()),

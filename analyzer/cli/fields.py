@@ -1,4 +1,4 @@
-"""`wireanalyze fields`: what a filter and -e can ask for."""
+"""`wireanalyze fields`: the fields for filters and -e."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option -Y, for every command that takes rows: a display filter, checked before a capture is opened."""
+"""The option -Y for all commands that read rows: a display filter, checked before a capture is opened."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def filter_option(command: _Command) -> Callable[..., Any]:
 
 
 def compile_filter_option(text: str) -> Filter:
-    """Returns the filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
+    """Compiles the user's filter, which may use those of the configuration. Raises FilterError."""
     from analyzer.cli.settings import settings
-    from analyzer.query.filter import compile_filter  # who filters nothing does not pay for it
+    from analyzer.query.filter import compile_filter  # not needed without a filter
 
     return compile_filter(text, settings().filters)

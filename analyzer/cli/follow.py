@@ -119,7 +119,7 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, 
 
 
 def _name_stream(session: Session, stream: int) -> str:
-    """A stream's id, and what its ends are called, where the capture tells."""
+    """Returns a stream's id, and the names of its endpoints if the capture has any."""
     names = [session.hosts.find_endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
     called = name_stream(session, stream)
     return f"{called} ({' > '.join(name or 'unnamed' for name in names)})" if any(names) else called

@@ -1,4 +1,4 @@
-"""The forms of output that commands share, under the same names everywhere, and tshark's names for them."""
+"""The output formats that commands share, with the same names everywhere, and tshark's names for them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from analyzer.errors import UserError
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 ROWS = ("table", "ndjson", "json", "csv", "tsv")
-"""The forms of a command that prints rows."""
+"""The formats of a command that prints rows."""
 
 ALSO = {
     **dict.fromkeys(("jsonl", "jsonlines", "json-lines", "ek"), "ndjson"),
     **dict.fromkeys(("text", "txt", "plain", "human", "pretty"), "table"),
     **dict.fromkeys(("tab", "tabs", "fields"), "tsv"),
 }
-"""Other names of forms that people try."""
+"""Other names of formats that users try."""
 
 TSHARK = {"fields": "tsv", "tabs": "tsv", "ek": "ndjson", "json": "json", "text": "table"}
-"""Values of tshark's -T, and the forms that are like them."""
+"""Values of tshark's -T, and the corresponding formats."""
 
 WITH_BODIES = ("ek", "json")
-"""Those of tshark's that print decoded bodies unless fields are chosen."""
+"""Values of tshark's -T that print decoded bodies unless fields are chosen."""
 
 PARQUET = "Parquet is a folder of tables. Use wireanalyze export FILE --as parquet -o FOLDER."
 _BODIES = "--format ndjson --fields prints decoded bodies. wireanalyze show FILE NUMBER prints one message as a tree."
 
 
 class OutputFormat(OneOf):
-    """An option type of click: the name of an output format, one of the forms that a command has."""
+    """An option type of click: the name of one of a command's output formats."""
 
     def refusal(self, value: str) -> str:
-        """Returns the error for an unknown format; names of tshark get a hint at ours."""
+        """Returns the error for an unknown format; for names of tshark, with the name to use here."""
         if value == "parquet":
             return PARQUET
         if ALSO.get(value) in self.choices:
@@ -52,11 +52,11 @@ class TsharkForm(click.ParamType["tuple[str, bool]"]):
     name = "-T"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Returns the values that there are."""
+        """Returns the possible values."""
         return f"[{'|'.join(TSHARK)}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, bool]:
-        """Returns the form that is like it, and whether it prints decoded bodies."""
+        """Returns the corresponding format, and whether it prints decoded bodies."""
         if isinstance(value, tuple):
             return value
         if value in TSHARK:
@@ -67,7 +67,10 @@ class TsharkForm(click.ParamType["tuple[str, bool]"]):
 
 
 def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], Callable[..., Any]]:
-    """Adds --format and --json; the command gets `form`, by default the first of `forms`. short: what --json means."""
+    """Adds --format and --json; the command gets `form`, by default the first of `forms`.
+
+    short: the format of --json.
+    """
 
     def add(command: _Command) -> Callable[..., Any]:
         @click.option(

@@ -1,7 +1,7 @@
-"""Interprets command lines that name no command: `wireanalyze FILE...`, and options as tshark's users type them.
+"""Interprets command lines without a command: `wireanalyze FILE...`, and options that tshark's users type.
 
-Theory. The first word decides. A command is a command. A file, or an option, means the first of open, list and sniff
-that takes all the options that follow; open needs a terminal. Any other word is a misspelt command.
+Theory. The first word decides. A command is a command. A file or an option selects the first of open, list and sniff
+that accepts all the options that follow; open needs a terminal. Any other word is a misspelt command.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ SYNONYMS = {
     **dict.fromkeys(("dissectors", "apis", "docs", "kafka", "zookeeper", "pulsar", "rocketmq"), "protocols"),
     **dict.fromkeys(("columns", "keys", "schema"), "fields"),
 }
-"""Words that people try first, and the commands that do what they mean."""
+"""Words that users try first, and the commands that they mean."""
 
 OWN = {"--config": 2, "--plugin": 2, "--debug": 1}
-"""Options of the program itself that may stand before a command, and how many words each takes."""
+"""Options of the program itself that may precede a command, and the number of words of each."""
 
 ANSWERED = frozenset({"-h", "--help", "--version"})
 
 
 def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
-    """Puts the command that the user means in front of the arguments, unless they begin with one."""
+    """Puts the command that the user means in front of the arguments, unless they begin with a command."""
     place = 0
     while place < len(arguments) and (size := _own(arguments[place])):
         place += size
@@ -61,12 +61,12 @@ def _own(word: str) -> int:
 
 
 def _is_front(word: str) -> bool:
-    """Whether a word is an option or names a file, so that no command was named."""
+    """Returns whether a word is an option or a file name, so that the command is missing."""
     return word.startswith("-") or os.path.exists(word) or os.sep in word or bool(os.path.splitext(word)[1])
 
 
 def _guess_command(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The command, and the option that it needs where there is no terminal."""
+    """Returns the command, and the option that it needs if there is no terminal."""
     from analyzer.cli.open import check_terminal
 
     try:
@@ -78,7 +78,7 @@ def _guess_command(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _takes(name: str, arguments: Sequence[str]) -> bool:
-    """Whether a command has all these options."""
+    """Returns whether a command has all these options."""
     command: click.Command = import_module(f"analyzer.cli.{name}").command
     context = click.Context(command, info_name=name)
     try:

@@ -1,4 +1,4 @@
-"""`wireanalyze info`: what a capture is, as capinfos tells it, and which protocols are in it."""
+"""`wireanalyze info`: the properties of a capture, similar to capinfos, and its protocols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening captures for a command: the files however they are named, and a progress bar while they are read."""
+"""Opens captures for commands, and shows a progress bar while they are read."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from dissectors import registry
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 PATIENCE = 1.0
-"""Seconds before a progress bar appears."""
+"""Seconds after which a progress bar appears."""
 
 
 def names_option(command: _Command) -> _Command:
-    """Adds -n, which holds for the whole program."""
+    """Adds -n, which applies to the whole program."""
     text = "Print addresses instead of host names."
     return click.option("-n", is_flag=True, expose_value=False, callback=tell_no_names, help=text)(command)
 
 
 def verbose_option(command: _Command) -> _Command:
-    """Adds -v, which holds for the whole program."""
+    """Adds -v, which applies to the whole program."""
     text = "Print every finding, not only one example of similar findings."
     return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=tell_verbose, help=text)(command)
 
@@ -89,9 +89,8 @@ def open_session(
 ) -> Session:
     """Returns a session on the files; its first block has `block` packets.
 
-    follow: it goes on as the one file is written.
-
-    Raises UserError for no file, one that can't be opened, or what can't be followed.
+    follow: continues while the one file is being written. Raises UserError if there is no file, one cannot be opened,
+    or the input cannot be followed.
     """
     if not files:
         raise UserError("No capture was given. Give FILE, or - for standard input.")
@@ -116,9 +115,9 @@ def open_session(
 def load_session(
     files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName, jobs: int | None = 1
 ) -> Iterator[Session]:
-    """Yields a session that has read its inputs to their end; findings that belong to no row are printed on stderr.
+    """Yields a session that has read its inputs completely; prints findings that belong to no row on stderr.
 
-    jobs: see share_work.
+    jobs: see share_work().
     """
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
@@ -131,7 +130,7 @@ def load_session(
 
 
 def is_pipe(name: str) -> bool:
-    """Whether an input comes as it is written: standard input, a named pipe, what a shell puts for a command."""
+    """Returns whether an input is a stream: standard input, a named pipe, or a shell's process substitution."""
     try:
         return name == "-" or stat.S_ISFIFO(os.stat(name).st_mode)
     except (OSError, ValueError):
@@ -139,7 +138,7 @@ def is_pipe(name: str) -> bool:
 
 
 def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> None:
-    """Words about single streams that the input does not have: most often a slip of the pen."""
+    """Prints rules for single streams that the input does not have; these are usually typing mistakes."""
     count = len(session.engine.streams)
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
     ends = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
@@ -152,9 +151,9 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
 
 
 def progress(session: Session, tell: Callable[[], str] = str) -> Iterator[range]:
-    """Yields what session.grow() does, with a bar on stderr where that is a terminal and it takes longer than PATIENCE.
+    """Yields the results of session.grow(); shows a bar on a terminal if that takes longer than PATIENCE.
 
-    tell: called for what is to stand behind the numbers.
+    tell: returns a text to append to the numbers.
     """
     with patiently() as bar:
         for rows in session.grow():
@@ -164,10 +163,10 @@ def progress(session: Session, tell: Callable[[], str] = str) -> Iterator[range]
 
 
 class Bar(Protocol):
-    """Shows how far something has got."""
+    """Shows progress."""
 
     def __call__(self, text: str, done: int, total: Callable[[], int | None], in_bytes: bool = False) -> None:
-        """`text` says what has been done, `done` of `total` how much; None where nobody knows."""
+        """Shows a text, and `done` of `total`; None if the total is unknown."""
 
 
 @contextmanager
@@ -190,8 +189,8 @@ def patiently() -> Iterator[Bar]:
 
 
 def _show_progress(until: ExitStack, total: int | None, in_bytes: bool) -> Callable[[str, int], None]:
-    """Shows a bar until the stack is left; the function moves it."""
-    from rich.console import Console  # only what takes long on a terminal pays for it
+    """Shows a bar until the stack is closed; returns the function that updates it."""
+    from rich.console import Console  # only needed for long runs on a terminal
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()

@@ -1,4 +1,4 @@
-"""`wireanalyze interfaces`: where packets can be sniffed."""
+"""`wireanalyze interfaces`: the interfaces for capturing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("number", "name", "state", "link", "may capture", "mac", "mtu", "addresses")
 WIDE = 120
-"""Columns of a terminal that has room for all of them."""
+"""Width of a terminal that shows all columns."""
 
 
 @click.command("interfaces", cls=SectionedCommand)

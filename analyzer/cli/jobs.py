@@ -1,4 +1,4 @@
-"""--jobs: how many processes share the work."""
+"""The option --jobs: the number of processes that share the work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def jobs_option(default: int | None = None) -> Callable[[_Command], _Command]:
-    """Adds --jobs; the command gets `jobs`, None for as many as are worth it. default: without the option."""
+    """Adds --jobs; the command gets `jobs`, None to choose by the size of the input. default: without the option."""
     usual = "the number of processors, 1 for a small capture" if default is None else str(default)
     return click.option(
         "--jobs",
@@ -27,5 +27,5 @@ def jobs_option(default: int | None = None) -> Callable[[_Command], _Command]:
 
 
 def share_work(session: Session, jobs: int | None) -> None:
-    """Lets so many processes share work on what a session has read; None: as many as are worth it."""
+    """Sets how many processes share the work on a session; None: chosen by the size of the input."""
     session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs

@@ -1,4 +1,4 @@
-"""--keylog and --key: the secrets that decrypt TLS, for every command that opens captures."""
+"""The options --keylog and --key: secrets that decrypt TLS, for all commands that open captures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _keep(context: click.Context, parameter: click.Parameter, files: tuple[str, 
 
 
 def keys_options(command: _Command) -> _Command:
-    """Adds --keylog, --key and --key-password-file, which hold for the whole program."""
+    """Adds --keylog, --key and --key-password-file, which apply to the whole program."""
     password = click.option(
         "--key-password-file",
         metavar="FILE",
@@ -58,19 +58,19 @@ def list_key_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
     context = click.get_current_context(silent=True)
     logs, keys = ((), ()) if context is None else (context.meta.get(each, ()) for each in (_LOGS, _KEYS))
     configured = (os.path.expanduser(os.path.expandvars(each)) for each in settings().key_logs)
-    # A variable that is not set stays as it is: then the user asks for nothing.
+    # An unset variable is not expanded; such a path is ignored.
     return (*logs, *(each for each in configured if "$" not in each and each not in logs)), tuple(keys)
 
 
 def make_key_ring(*, grows: bool = False) -> KeyRing | None:
     """Makes the key ring that decrypts TLS for a command; None without keys. Raises UserError.
 
-    grows: the capture grows together with its key logs, which need not be there yet.
+    grows: key logs grow while the capture does, and need not exist yet.
     """
     logs, keys = list_key_files()
     if not logs and not keys:
         return None
-    from analyzer.render.extras import require_extra  # lazy, too: most captures are not encrypted
+    from analyzer.render.extras import require_extra  # lazy: most captures are not encrypted
     from analyzer.tls.key_files import KeyPasswords, KeyRing
 
     require_extra("tls", "Decrypting TLS")
@@ -79,13 +79,13 @@ def make_key_ring(*, grows: bool = False) -> KeyRing | None:
 
 
 def find_password_file() -> str | None:
-    """Returns the file with the password of private keys that the running command names."""
+    """Returns the password file of private keys from the command line, or None."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(_PASSWORD)
 
 
 def _ask_password(key: str) -> bytes:
-    """Asks for a password on the terminal, without an echo."""
+    """Asks for a password on the terminal, without echo."""
     from getpass import getpass  # lazy: most keys have no password
 
     try:

@@ -1,4 +1,4 @@
-"""`wireanalyze list`: a line for each message."""
+"""`wireanalyze list`: one line for each message."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _selection(
 ) -> Selection:
     if not order:
         return Selection(count, wanted, (), head, tail)
-    from analyzer.query.ordering import parse_sort_keys  # who sorts nothing does not pay for it
+    from analyzer.query.ordering import parse_sort_keys  # not needed without --sort
 
     return Selection(count, wanted, tuple(parse_sort_keys(",".join(order))), head, tail)
 
@@ -109,7 +109,7 @@ def command(
     From a pipe, the command prints each row when its message is complete. A value that only a later packet can supply
     is null in this row. It is also null if -c stops the reading before that packet. --memory is for pipes only.
     """
-    # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
+    # Decoded values have no reference cycles, so the garbage collector need not scan imported objects again.
     gc.freeze()
     comes = any(map(is_pipe, files))
     if memory is not None and not comes:
@@ -130,7 +130,7 @@ def command(
 
 
 def _print_read(session: Session, printer: RowPrinter, selection: Selection, count: int) -> None:
-    """Rows that have been read; where the input goes on, they know no more than a stream up to there."""
+    """Prints rows that have been read. If the input continues, they show only what a stream would know by then."""
     printer.print_head()
     read_format, printed = (
         RowReader(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)

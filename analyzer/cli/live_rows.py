@@ -1,8 +1,8 @@
-"""Rows of a live capture on standard output, as they close, until it ends or somebody ends it.
+"""Prints rows of a live capture on standard output, as they close, until it ends or the user stops it.
 
-Theory. A signal asks the capture to stop; what it captured by then is read and printed, so the loop ends by itself. A
-second one does not wait for that. A reader that takes its time keeps this loop waiting and nothing else: packets go on
-into their file, and are read from there later.
+Theory. A signal asks the capture to stop; the packets captured by then are read and printed, so the loop ends by
+itself. A second signal ends it at once. A slow reader of our output delays only this loop: packets are still written to
+their file, and are read from there later.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 AGAIN = 0.3
-"""Seconds within which a second signal is the same wish: a terminal that closes sends several."""
+"""Seconds within which another signal does not count, because a terminal that closes sends several."""
 
 PAUSES = 5
-"""After a look for problems, so many times as long as it took nobody looks again."""
+"""After a search for problems, the next one waits this many times as long as it took."""
 
 NO_READER = {errno.EPIPE, errno.EIO}
-"""A pipe, and a terminal, at whose other end is nobody."""
+"""Errors of a pipe or a terminal whose other end is closed."""
 
 
 def print_live(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None, status: LiveStatus) -> None:
-    """Prints until the capture has ended and all of it has been read.
+    """Prints rows until the capture has ended and all of it has been read.
 
-    Raises KeyboardInterrupt where somebody did not want to wait for that, BrokenPipeError where nobody reads any more.
+    Raises KeyboardInterrupt if the user does not want to wait for that, BrokenPipeError if the output has no reader.
     """
     with _stop_on_signals(sniffing), status:
         with _printing(status):
@@ -71,7 +71,7 @@ def print_live(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None
 def print_live_problems(sniffing: LiveSession, form: str, status: LiveStatus) -> None:
     """Prints a line for each problem when it is known, until the capture has ended and all of it has been read.
 
-    form: table or ndjson. Raises as print_live() does.
+    form: table or ndjson. Raises the same errors as print_live().
     """
     session = sniffing.session
     diagnosis = LiveDiagnosis(session)
@@ -112,13 +112,13 @@ def _stop_on_signals(sniffing: LiveSession) -> Iterator[None]:
         requested.append(time.monotonic())
         sniffing.stop()
 
-    # Who started us with nohup wants us to stay when the terminal goes.
+    # With nohup, the program must continue when the terminal closes.
     handled = [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
     before = [(number, signal.signal(number, stop)) for number in handled]
     try:
         yield
     except KeyboardInterrupt:
-        _print_no_more()  # whoever keeps us waiting would do so once more
+        _print_no_more()  # the reader that blocked us would block us again
         raise
     finally:
         for number, handler in before:
@@ -127,7 +127,7 @@ def _stop_on_signals(sniffing: LiveSession) -> Iterator[None]:
 
 @contextmanager
 def _printing(status: LiveStatus) -> Iterator[None]:
-    """What is printed is there when this ends; errors are what they mean."""
+    """Flushes the output at the end of the block, and translates errors."""
     with status.hide_status():
         try:
             yield
@@ -144,7 +144,7 @@ def _printing(status: LiveStatus) -> Iterator[None]:
 
 
 def _print_no_more() -> None:
-    """What Python still has to write at its end goes nowhere."""
+    """Discards the output that Python would still write at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,7 +1,8 @@
-"""Status of a live capture on stderr: one line kept up to date on a terminal, remarks elsewhere.
+"""Status of a live capture on stderr: a status line on a terminal, else warnings.
 
-Theory. A thread of its own prints it, so that it is true also while nothing comes, and while whoever reads our
-rows keeps us waiting. Lines of two threads meet on a terminal: who prints rows there takes the line away first.
+Theory. A separate thread prints the status, so that it is current also while no packets arrive, and while a slow reader
+of our output blocks us. Both threads write to the same terminal, so the thread that prints rows removes the status line
+first.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from analyzer.live.capture import RunHealth
 from analyzer.live.live_session import LiveSession
 
 TICK = 0.5
-"""Seconds between two looks."""
+"""Seconds between two updates."""
 
 LATE, CAUGHT_UP = 3.0, 0.5
-"""Seconds from which on the status says that the analyzer is behind, and below which it no longer does."""
+"""Seconds of delay from which on the status reports it, and below which it no longer does."""
 
 QUIET = 60.0
-"""Seconds without a drop after which the next one is reported again."""
+"""Seconds without dropped packets after which the next drop is reported again."""
 
 WIPE = "\r\x1b[K"
 
 
 class LiveStatus:
-    """Watches a capture while it is a context. `worst`: how far behind the analyzer ever was. `printed`: messages of
-    which it was told that they, or those of them that are wanted, were printed.
+    """Watches a capture while it is a context. `worst`: the longest delay. `printed`: messages handled so far.
 
-    Where nobody reads our rows any longer, it stops the capture and sets `left_alone`.
+    If the output has no reader any more, it stops the capture and sets `left_alone`.
     """
 
     def __init__(self, sniffing: LiveSession, out: TextIO | None = None) -> None:
@@ -58,7 +58,7 @@ class LiveStatus:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        self._thread.join(TICK)  # it may be writing where nobody reads
+        self._thread.join(TICK)  # it may be blocked in a write
         if self._line and self._writing.acquire(timeout=TICK):
             self._write(WIPE)
 
@@ -73,7 +73,7 @@ class LiveStatus:
             yield
 
     def summary(self) -> str:
-        """Returns how well the rows kept up, for the end; an empty text if they did."""
+        """Returns how far rows were behind, for the end; an empty text if they kept up."""
         left = len(self._sniffing.session.rows) - self.printed
         late = f"rows were at most {_late(self.worst)}" if self.worst.lag >= CAUGHT_UP else ""
         return "; ".join(part for part in (f"{left:,} of them were not printed" if left else "", late) if part)
@@ -106,7 +106,7 @@ class LiveStatus:
         return safe_text(", ".join(parts), max(shutil.get_terminal_size().columns - 1, 20))
 
     def _list_warnings(self, health: RunHealth) -> Iterator[str]:
-        """What is news."""
+        """Yields new warnings."""
         if health.dropped > self._dropped:
             if self._quiet >= QUIET:
                 yield (
@@ -123,7 +123,7 @@ class LiveStatus:
             yield "Rows have caught up with the capture."
 
     def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError):  # a terminal that has gone
+        with suppress(OSError, ValueError):  # the terminal may be closed
             self._out.write(text)
             self._out.flush()
 
@@ -133,7 +133,7 @@ def _late(health: RunHealth) -> str:
 
 
 def _reader() -> select.poll | None:
-    """Tells when nobody reads our standard output any more; None where that can't be known."""
+    """Returns a poll object that reports when stdout has no reader any more; None if that cannot be detected."""
     if not hasattr(select, "poll"):
         return None
     watched = select.poll()

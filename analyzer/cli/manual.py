@@ -1,7 +1,7 @@
 """The manual page `wireanalyze(1)` and the completion scripts, generated from the click commands.
 
-The repository carries the results in share/, and the wheel installs them (shared-data in pyproject.toml). Run
-`python -m analyzer.cli.manual` after a change of a command, an option or a help text; a test compares.
+The results are in share/, and the wheel installs them (shared-data in pyproject.toml). Run `python -m
+analyzer.cli.manual` after a change of a command, an option or a help text; a test compares them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPLETIONS = {
     "zsh": f"zsh/site-functions/_{PROGRAM}",
     "fish": f"fish/vendor_completions.d/{PROGRAM}.fish",
 }
-"""Where each shell looks for completion scripts, below share/."""
+"""The path of each shell's completion script below share/."""
 
 EXIT_STATUS = (
     ("0", "The command did what it was asked to do."),
@@ -99,12 +99,12 @@ def _format_options(command: click.Command, context: click.Context) -> Iterator[
 
 
 def _read_help(command: click.Command) -> list[str]:
-    """The paragraphs of a command's help; one that begins with a backspace character keeps its lines."""
+    """Returns the paragraphs of a command's help; one that begins with a backspace character keeps its lines."""
     return [each.strip("\n") for each in re.split(r"\n\s*\n", cleandoc(command.help or ""))]
 
 
 def _escape(text: str) -> str:
-    """Text for roff: no backslash, hyphen or leading dot of it is taken for a request."""
+    """Escapes backslashes, hyphens and leading dots for roff."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 

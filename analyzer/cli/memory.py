@@ -1,4 +1,4 @@
-"""--memory: the limit for commands that read rows as they come and may never end."""
+"""The option --memory: the limit for commands that read endless input."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PREFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZES = {"": 1, "b": 1, **_PREFIXES, **{f"{prefix}ib": size for prefix, size in _PREFIXES.items()}}
 
 LEAST = 256 << 20
-"""Bytes that --memory must allow."""
+"""Smallest number of bytes that --memory accepts."""
 
 PROGRAM = 192 << 20
-"""Bytes of them that the program takes for itself: code, blocks of packets, text."""
+"""Bytes of the limit that the program itself needs: code, blocks of packets, text."""
 
 
 def memory_option(default: str | None = None, shown: str | None = None) -> Callable[[_Command], _Command]:
-    """Adds --memory; the command gets as `memory` the bytes that tables may hold, None for no limit.
+    """Adds --memory; the command gets the bytes for tables as `memory`, None for no limit.
 
-    shown: what help says of the default, if that is not all.
+    shown: the default in the help, if it differs from `default`.
     """
 
     def of_tables(_: click.Context, __: click.Parameter, size: int | None) -> int | None:
@@ -58,5 +58,5 @@ class Memory(click.ParamType[int | None]):
 
 
 def size_of(text: str) -> int | None:
-    """Returns bytes as they are written, with a unit or none; None where that is no size."""
+    """Parses a number of bytes with or without a unit; returns None if it is not a size."""
     return parse_whole_amount(text, _SIZES)

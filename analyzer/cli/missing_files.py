@@ -1,4 +1,4 @@
-"""Explains why a word of a command line names no file, and suggests what the user meant."""
+"""Explains why an argument is no file, and suggests what the user meant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from analyzer.errors import UserError
 
 MOST_NAMES = 10_000
-"""Files of a folder among which a misspelt one is looked for."""
+"""Number of files in a folder that are searched for a misspelt name."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _OF_SCHEMES = {
@@ -21,7 +21,7 @@ _IN_FILTERS = frozenset({"==", "!=", "=", "&&", "||", "and", "or", "not", "conta
 
 
 def check_names(files: Sequence[str]) -> None:
-    """Raises UserError for the first name under which there is nothing; - is standard input."""
+    """Raises UserError for the first file that does not exist; - is standard input."""
     for name in files:
         if name != "-" and not os.path.lexists(name):
             raise UserError(_why_missing(name, files))
@@ -48,7 +48,7 @@ def _why_missing(name: str, files: Sequence[str]) -> str:
 
 
 def _alike(name: str) -> str:
-    from difflib import get_close_matches  # only a slip of the pen pays for it
+    from difflib import get_close_matches  # only needed for a misspelt name
 
     folder, base = os.path.split(name)
     try:

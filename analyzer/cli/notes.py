@@ -1,4 +1,4 @@
-"""Findings that belong to no message, as sentences on stderr: one for those of the same code and port; with -v all."""
+"""Prints findings that belong to no message on stderr: one sentence for each code and port, or all with -v."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 
 MOST = 10
-"""Sentences, unless all findings are printed."""
+"""Number of sentences, unless all findings are printed."""
 
 
 def tell_findings(session: Session) -> None:
-    """Says the findings of files and connections."""
+    """Prints the findings of files and connections."""
     sys.stdout.flush()
     for text in _list_notes(session) if is_verbose() else _fewer(session):
         click.echo(sentence(text), err=True)
 
 
 def streams_to(session: Analysis, some: int, port: int) -> str:
-    """Describes how many of the connections to a port these are: `3 of 400 streams to port 9092`."""
+    """Formats how many of the connections to a port are meant: `3 of 400 streams to port 9092`."""
     every = int(np.count_nonzero(find_server_ports(session) == port))
     return f"{some:,} of {every:,} stream{'' if every == 1 else 's'} to port {port}"
 
@@ -36,11 +36,11 @@ def _list_notes(session: Session) -> Iterator[str]:
 
 
 def _fewer(session: Session) -> Iterator[str]:
-    """One sentence for each kind of finding."""
+    """Yields one sentence for each kind of finding."""
     located = session.located
     if not located:
         return
-    from analyzer.insight.diagnosis import LocatedFinding  # most captures have nothing to say
+    from analyzer.insight.diagnosis import LocatedFinding  # most captures have no such findings
     from analyzer.insight.problems import ProblemTable
 
     table = ProblemTable(session, 1)

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from analyzer.session import Session
 
 SHOWN = 6
-"""Kinds of connections and of other packets that are named."""
+"""Number of kinds of connections, and of other packets, that are named."""
 
 HTTPS = 443
-"""The port where TLS is what everybody expects."""
+"""The port on which TLS is expected."""
 
 ADVICE = "If one of these ports uses a known protocol, give it with -d, such as -d {port}={protocol}."
 KEYS = "It is not decrypted. Give its key log with --keylog FILE, or capture on a listener without TLS."
 
 
 def tell_nothing_passes(passing: int, count: int) -> None:
-    """Says how many messages there were where none passes the filter."""
+    """Prints how many messages there are if none passes the filter."""
     if not passing and count:
         click.echo(sentence(f"0 of {format_counted(count, 'message')} pass the filter."), err=True)
 
 
 def tell_unread(session: Session) -> None:
-    """Says what a capture holds that nobody reads, and what to try: TLS, strangers on ports of ours, or all of it."""
+    """Prints what a capture contains that is not decoded, and what to try."""
     from analyzer.insight.unknown_streams import has_known, has_unknown, list_port_protocols
 
     if len(session.rows) and not has_unknown(session):
@@ -49,7 +49,7 @@ def tell_unread(session: Session) -> None:
 
 
 def _is_stranger(session: Session, each: PortProtocol) -> bool:
-    """Whether connections speak what is worth a word of its own: TLS, or what does not belong on a port of ours."""
+    """Returns whether connections deserve a note: TLS, or a foreign protocol on a port of ours."""
     if each.name == "tls":
         return each.port != HTTPS
     return each.name is not None and session.engine.known.by_port(each.port) is not None
@@ -64,7 +64,7 @@ def _stranger(session: Session, each: PortProtocol) -> str:
 
 
 def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[str]:
-    """What a capture without a known protocol has; connections: those without a note of their own."""
+    """Yields what a capture without a known protocol contains; connections: those without a note of their own."""
     from analyzer.insight.unknown_streams import list_other_ports
 
     counts = session.packets.counts

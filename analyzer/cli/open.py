@@ -1,4 +1,4 @@
-"""`wireanalyze open`: captures in three panes."""
+"""`wireanalyze open`: opens captures in the terminal UI."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 FIRST_BLOCK = 1024
-"""Packets that are read before the first rows are shown; later blocks are larger."""
+"""Number of packets that are read before the first rows are shown; later blocks are larger."""
 
 KEYBOARD, SCREEN = "/dev/tty", (1, 2)
 
 DRIVER = "TEXTUAL_DRIVER"
-"""By this variable Textual is told that screen and keys are elsewhere: tui.web does, for pages of a browser."""
+"""Tells Textual that screen and keyboard are elsewhere; tui.web sets it for pages of a browser."""
 
 
 def open_options(command: _Command) -> Callable[..., Any]:
-    """Adds the options for captures to look at, which are the same for a terminal and a browser."""
+    """Adds the options that `open` and `web` share."""
 
     @files_options
     @filter_option
@@ -85,7 +85,7 @@ def command(
     with open_session(files, decode_as, reader, FIRST_BLOCK, follow=follow) as session:
         if DRIVER not in os.environ:
             read_keys_from_terminal()
-        from tui import run  # half of the start; nothing but this command pays for it
+        from tui import run  # half of the start time; no other command needs it
         from tui.inputs import StartOptions
 
         limits = Limits(show_secrets=show_secrets)
@@ -94,12 +94,12 @@ def command(
 
 
 def title_of(files: Sequence[str]) -> str:
-    """Returns the title of the open capture, for people."""
+    """Returns the title of the open captures, for people."""
     return ", ".join("standard input" if name == "-" else os.path.basename(name) or name for name in files)
 
 
 def check_terminal() -> None:
-    """Raises UserError where nobody could see or press anything."""
+    """Raises UserError if there is no terminal for output or keys."""
     if os.environ.get("TERM", "dumb") == "dumb" or not all(map(os.isatty, SCREEN)):
         raise UserError("open needs a terminal for its output and errors. Use wireanalyze list instead.")
     if not os.isatty(0):
@@ -110,7 +110,7 @@ def check_terminal() -> None:
 
 
 def read_keys_from_terminal() -> None:
-    """Puts the terminal in the place of standard input, whose own descriptor the session has by now."""
+    """Replaces standard input by the terminal. The session has its own descriptor of standard input by then."""
     if not os.isatty(0):
         keyboard = os.open(KEYBOARD, os.O_RDWR)
         os.dup2(keyboard, 0)

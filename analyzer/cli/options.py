@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they are written, checked and explained alike."""
+"""Options that several commands share, with the same names, checks and help."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class DecodeAs(click.ParamType["tuple[DecodeAsTarget, str]"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[DecodeAsTarget, str]:
-        """Parses PORT=PROTOCOL or a connection with its protocol, which must be one that there is."""
+        """Parses PORT=PROTOCOL or a connection with its protocol, which must exist."""
         if isinstance(value, tuple):
             return value
-        from analyzer.messages.decode_as import parse_rule  # only who says something pays for it
+        from analyzer.messages.decode_as import parse_rule  # only needed with -d
 
         try:
             return parse_rule(str(value))
@@ -80,7 +80,7 @@ def _allow(_: click.Context, __: click.Parameter, size: int | None) -> None:
 
 
 def decompression_option(command: _Command) -> _Command:
-    """Adds --max-decompressed, which holds for the whole program."""
+    """Adds --max-decompressed, which applies to the whole program."""
     option = click.option(
         "--max-decompressed",
         type=Size(),
@@ -118,7 +118,7 @@ _DECODE_AS_HELP = (
 
 
 def decode_as_option(command: _Command) -> _Command:
-    """Adds -d; the command gets `decode_as`, which is Told (analyzer.messages.decode_as)."""
+    """Adds -d; the command gets `decode_as`, which is DecodeAsRules (analyzer.messages.decode_as)."""
     option = click.option("-d", "decode_as", type=DecodeAs(), multiple=True, help=_DECODE_AS_HELP)
     return option(command)
 
@@ -136,7 +136,7 @@ def theme_option(command: _Command) -> _Command:
 
 
 def color_option(command: _Command) -> _Command:
-    """Adds --color; the command gets `color`, whether to use it on stdout."""
+    """Adds --color; the command gets `color`: whether to print colours on stdout."""
     option = click.option(
         "--color",
         type=OneOf(["auto", "always", "never"]),

@@ -1,4 +1,4 @@
-"""`wireanalyze pipeline`: many captures to tables, on Spark."""
+"""`wireanalyze pipeline`: turns many captures into tables, with Spark."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def command(
         _say(f"note: {text}")
     logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
     password = find_password_file()
-    make_key_ring()  # what is wrong with them is told before a worker fails
+    make_key_ring()  # reports wrong keys before a worker fails
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
@@ -187,7 +187,7 @@ def command(
 
 
 def tell(report: RunReport) -> None:
-    """Prints what a run has done, and what not."""
+    """Prints the results of a run, and what it left out."""
     from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ, describe_overlaps
 
     for note in report.files:
@@ -210,7 +210,7 @@ def tell(report: RunReport) -> None:
 
 
 def _check(state: str | None, *, close: bool, settle: float | None, overwrite: bool) -> None:
-    """Raises UserError for what makes no sense together."""
+    """Raises UserError for options that contradict each other."""
     check_ring_options(state, close=close, settle=settle)
     if state is not None and overwrite:
         raise UserError(
@@ -219,7 +219,7 @@ def _check(state: str | None, *, close: bool, settle: float | None, overwrite: b
 
 
 def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> AbstractContextManager[Any]:
-    """Of spark-submit, of a server, or our own; it begins when it is entered."""
+    """Returns the session of spark-submit, of a server, or our own; it starts when it is entered."""
     from analyzer.pipeline import spark_sessions
 
     if spark_sessions.is_submitted():

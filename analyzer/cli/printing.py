@@ -1,4 +1,4 @@
-"""Rows on standard output: the columns and the form that the user chose, for every command that prints rows."""
+"""Prints rows on standard output: the options for columns and formats of all commands that print rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from analyzer.query.presets import load_presets
 from analyzer.render.printer import RowPrinter
 
 LISTED = "list"
-"""The name of no set of columns: it prints those that there are."""
+"""Reserved name: it prints the existing sets of columns."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def time_format_option(command: _Command) -> _Command:
-    """Adds --time-format; the command gets `time`, None for what the form of output has by itself."""
+    """Adds --time-format; the command gets `time`, None for the default of the output format."""
     option = click.option(
         "--time-format",
         "time",
@@ -95,7 +95,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
 
 
 def _list_column_sets() -> Iterator[str]:
-    """The sets of columns, one a line."""
+    """Yields the sets of columns, one a line."""
     known = {**load_presets(), **settings().columns}
     width = max(map(len, known))
     for name, keys in known.items():

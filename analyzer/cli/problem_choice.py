@@ -16,15 +16,15 @@ from dissectors.finding import CODES, Severity
 from dissectors.slotted import make_slotted
 
 _Known = tuple[str | None, str, str | None, str | None]
-"""What makes two problems the same in two captures: protocol, code, error, subject."""
+"""Identifies a problem across captures: protocol, code, error, subject."""
 
 
 @make_slotted
 class ProblemChoice:
-    """The options that choose which problems are printed, and how.
+    """The options that select problems.
 
-    severity: the least that is printed. fail_level, fail_codes: what makes the command fail. ignored: codes and errors
-    that are left out. known: problems that an earlier run has found.
+    severity: the lowest that is printed. fail_level, fail_codes: problems that make the command fail. ignored: codes
+    and errors that are left out. known: problems of an earlier run.
     """
 
     severity: Severity
@@ -42,7 +42,7 @@ class ProblemChoice:
         ]
 
     def fails(self, problems: Iterable[Problem]) -> bool:
-        """Returns whether one of the problems that are printed makes the command fail."""
+        """Returns whether one of these problems makes the command fail."""
         return any(
             (self.fail_level is not None and each.severity >= self.fail_level)
             or bool({each.code, each.error} & self.fail_codes)
@@ -59,7 +59,7 @@ class ProblemChoice:
 
 
 def make_choice(severity: str, fail_on: str | None, ignore: Sequence[str], baseline: str | None) -> ProblemChoice:
-    """Makes the choice of what the user typed. Raises UserError for a word that means nothing, or a file that fails."""
+    """Makes the choice from the options. Raises UserError for an unknown word, or a file that cannot be read."""
     words = _split_words(fail_on or "")
     levels = {each.name.lower(): each for each in Severity}
     ignored = [word for each in ignore for word in _split_words(each)]
@@ -87,7 +87,7 @@ def _check_code(option: str, word: str, levels: Sequence[str]) -> None:
     errors = {name for each in registry.dissectors() if (triage := load_triage(each)) for name in triage.errors}
     if word in errors:
         return
-    from difflib import get_close_matches  # only a slip of the pen pays for it
+    from difflib import get_close_matches  # only needed for a misspelt word
 
     near = get_close_matches(word, [*levels, *CODES, *errors], 1, 0.6)
     hint = f"Did you mean {near[0]}?" if near else "`wireanalyze protocols findings` prints the codes."
@@ -95,7 +95,7 @@ def _check_code(option: str, word: str, levels: Sequence[str]) -> None:
 
 
 def _read_baseline(path: Path) -> Iterable[_Known]:
-    """The problems of an earlier run."""
+    """Returns the problems of an earlier run."""
     try:
         text = path.read_bytes().strip()
         objects = orjson.loads(text) if text.startswith(b"[") else [orjson.loads(line) for line in text.splitlines()]

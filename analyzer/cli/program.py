@@ -1,8 +1,8 @@
-"""The program around the commands: finding them, running one, and ending well whatever happens.
+"""The program around the commands: finds and runs a command, and handles all ways in which it can end.
 
-Theory. Every end of the program is decided here: a command returns its exit status or raises. A sentence for the user
-(UserError, wrong usage, a file that can't be opened) is status 2, Ctrl-C 130, a reader that went away (`| head`) is no
-error, and anything else is a defect of ours and reported as one.
+Theory. The exit status is decided here: a command returns it or raises. A message for the user (UserError, wrong usage,
+a file that cannot be opened) is status 2, Ctrl-C is 130. If the reader of our output goes away (`| head`), this is no
+error. Anything else is a defect of the program and is reported as one.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ COMPLETE_VARIABLE = "_WIREANALYZE_COMPLETE"
 
 
 class Commands(click.Group):
-    """The group of COMMANDS; listing them imports no command."""
+    """The group of COMMANDS; it lists them without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Returns the names, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the one command that is asked for."""
+        """Imports the requested command only."""
         if cmd_name not in COMMANDS:
             return None
         found = import_module(f"analyzer.cli.{cmd_name}").command
@@ -66,7 +66,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Returns the command that the first word names. Raises UserError for a word that is none."""
+        """Returns the command that the first word names. Raises UserError for an unknown word."""
         if args[0] not in COMMANDS:
             from analyzer.cli.front import unknown_command
 
@@ -74,13 +74,13 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of commands, without importing them."""
+        """Writes the table of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the names of the protocols at the end of the help."""
-        from dissectors import registry  # only help pays for it
+        from dissectors import registry  # only needed for help
 
         formatter.write_paragraph()
         formatter.write_text(f"Protocols: {', '.join(registry.BUILT_IN)}.")
@@ -106,14 +106,14 @@ def _debug(_: click.Context, __: click.Parameter, wanted: bool) -> None:
 
 def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
     if path is not None:
-        from analyzer.cli.settings import tell_path  # most users never say it
+        from analyzer.cli.settings import tell_path  # rarely used
 
         tell_path(ctx, parameter, path)
 
 
 def _plugin(ctx: click.Context, _: click.Parameter, files: tuple[str, ...]) -> None:
     if files and not ctx.resilient_parsing:
-        from analyzer.config.plugin_files import load_plugin_file  # most users never say it
+        from analyzer.config.plugin_files import load_plugin_file  # rarely used
 
         for file in files:
             load_plugin_file(file)
@@ -174,7 +174,7 @@ def run(arguments: Sequence[str]) -> int:
         status = _complete() if COMPLETE_VARIABLE in os.environ else _status(list(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python flushes once more at its end: into nothing.
+        # The reader of our output has gone. Python flushes once more at exit; discard that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except KeyboardInterrupt:
@@ -191,7 +191,7 @@ def _complete() -> int:
 def _status(arguments: list[str]) -> int:
     try:
         if arguments and arguments[0] not in COMMANDS:
-            from analyzer.cli.front import with_command  # who names a command does not pay for it
+            from analyzer.cli.front import with_command  # not needed if a command is named
 
             arguments = with_command(arguments, COMMANDS)
         with program.make_context(PROGRAM, arguments) as context:
@@ -208,7 +208,7 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except ImportError as error:
-        from analyzer.render.extras import explain_missing_extra  # only a broken installation pays for it
+        from analyzer.render.extras import explain_missing_extra  # only needed for a broken installation
 
         missing = explain_missing_extra(error)
         if missing is None:
@@ -218,12 +218,12 @@ def _status(arguments: list[str]) -> int:
         if error.filename is None:
             return _defect(error)
         return _say(sentence(f"{os.fsdecode(error.filename)}: {error.strerror}."), 2)
-    except Exception as error:  # the one place where a defect of ours ends
+    except Exception as error:  # the only place that handles defects
         return _defect(error)
 
 
 def _defect(error: Exception) -> int:
-    """Reports a defect, or raises it again for --debug."""
+    """Reports a defect; with --debug, raises it again."""
     if os.environ.get("WIREANALYZE_DEBUG"):
         raise error
     return _say(format_defect(error), os.EX_SOFTWARE)

@@ -1,4 +1,4 @@
-"""`wireanalyze protocols`: the dissectors there are, a protocol's operations and layouts, and the codes of findings."""
+"""`wireanalyze protocols`: the dissectors, a protocol's operations and layouts, and the codes of findings."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _Rows = Sequence[tuple[object, ...]]
 
 
 def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
-    """The columns and rows of a list, and what there is to say beside it."""
+    """Returns the columns and rows of a list, and notes about it."""
     if topic is None:
         found = [(each.name, ",".join(map(str, each.ports)), _summary(each)) for each in registry.dissectors()]
         return ("name", "ports", "what"), found, registry.problems()
@@ -99,7 +99,7 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
 
 
 def _list_unnumbered(topic: str) -> str:
-    """The note in place of an empty list."""
+    """Returns the note for an empty list."""
     guide = _guide(topic)
     pages = "" if guide is None else f" It has the pages {', '.join(guide.names())}."
     return f"{topic} does not number its operations.{pages}"
@@ -122,7 +122,7 @@ def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -
 
 
 def _dissector(name: str) -> Dissector:
-    """Of a protocol by its name."""
+    """Returns the dissector of a protocol by its name."""
     try:
         return registry.by_name(name)
     except KeyError as error:

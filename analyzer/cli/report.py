@@ -1,5 +1,6 @@
-"""`wireanalyze report`: what a whole capture tells, a line for each session, watch, transaction, election; or the
-incident page.
+"""`wireanalyze report`: reports across messages, and the incident page.
+
+A report has a line for each session, watch, transaction or election.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from dissectors.registry import dissectors
 from dissectors.report import ReportType, UnknownChoice
 
 FAULT = 1
-"""The exit status where a row of the report is something that must not be."""
+"""The exit status if a row of the report is a fault."""
 
 
 @click.command("report", cls=SectionedCommand)
@@ -99,7 +100,7 @@ def command(
     if to is not None:
         chosen = full.get(wanted or "", wanted or "")
         known[chosen] = _choose(known, chosen, to)
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported objects are never freed
     with load_session(inputs, decode_as, reader) as session:
         if wanted is None:
             filled, _ = list_reports(session)
@@ -117,7 +118,7 @@ def command(
 
 
 def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[str], form: str) -> None:
-    """Raises UserError for what has no meaning, above all a report that there is none of."""
+    """Raises UserError for meaningless arguments, such as a report that does not exist."""
     missing = [each for each in inputs if each != "-" and not os.path.exists(each)]
     if name is None and missing:
         raise UserError(f"There is no report and no file {missing[0]}. Reports are {', '.join(known)}.")
@@ -128,7 +129,7 @@ def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[s
 
 
 def _check_page(name: str | None, inputs: Sequence[str], form: str, *, columns: bool) -> None:
-    """Raises UserError for what has no meaning with --html."""
+    """Raises UserError for arguments that have no meaning with --html."""
     if name is not None or columns or form != "table":
         what = f"the report {name}" if name is not None else "--list" if columns else f"--format {form}"
         raise UserError(f"--html writes a page of all reports. Leave out {what}.")
@@ -137,7 +138,7 @@ def _check_page(name: str | None, inputs: Sequence[str], form: str, *, columns: 
 
 
 def _choose(known: Mapping[str, ReportType], name: str, to: str) -> ReportType:
-    """The report with what --to says. Raises UserError for a report without that choice, and for an unknown release."""
+    """Returns the report with the value of --to. Raises UserError if it has no such choice, or for a bad value."""
     report = known.get(name)
     if report is None or report.choice != "to":
         takers = [each for each, one in known.items() if one.choice == "to"]
@@ -160,7 +161,7 @@ def _read_report(session: Session, wanted: Sequence[ReportType]) -> list[ReportT
 
 
 def _print_known(known: Mapping[str, ReportType], wanted: Sequence[str]) -> None:
-    """The reports, or the columns of the wanted ones."""
+    """Prints the reports, or the columns of the wanted ones."""
     for name in wanted:
         if name not in known:
             raise UserError(f"There is no report {name}. Reports are {', '.join(known)}.")
@@ -184,7 +185,7 @@ def _print_counts(wanted: Mapping[str, ReportType], tables: Sequence[ReportTable
 
 
 def _print(name: str, table: ReportTable, form: str) -> None:
-    """The lines of one report."""
+    """Prints the rows of one report."""
     report, entries = table.report, table.entries
     if form == "table":
         print_fitted(format_table(report, entries, line_width()) if entries else ())
@@ -204,7 +205,7 @@ def write_incident(
     path: str, files: Sequence[str], decode_as: DecodeAsRules, reader: ReaderName, *, force: bool
 ) -> None:
     """Writes the page of some captures, completely or not at all. Raises UserError."""
-    from analyzer.insight.incident import gather_incident  # other reports do without
+    from analyzer.insight.incident import gather_incident  # not needed for other reports
     from analyzer.render.html.page import make_page
 
     check_file(path, force=force)

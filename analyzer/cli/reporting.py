@@ -1,4 +1,4 @@
-"""Prints the views of `wireanalyze stats`: as a table, one JSON object, or a line for each row."""
+"""Prints the views of `wireanalyze stats`: as a table, one JSON object, or one line for each row."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from analyzer.insight.statistics import GroupStatistics, Statistics
 
 SHOWN = 20
-"""Groups in a table, unless --top says more; other forms have all."""
+"""Number of groups in a table, unless --top is given; other formats print all."""
 
 WIDTH = 120
-"""Characters of a line where output is no terminal and COLUMNS says nothing."""
+"""Characters of a line if output is no terminal and COLUMNS is not set."""
 
 UNBOUNDED = 1 << 16
-"""More than there is to say."""
+"""A width that no line reaches."""
 
 
 class PrintedReport:
@@ -71,7 +71,7 @@ class PrintedReport:
             print_fitted(format_overview(found, source, self._bars, width))
 
     def groups(self, by: Sequence[str], interval: int | None, sort: str | None, *, with_errors: bool) -> None:
-        """The groups of --by. Raises UserError."""
+        """Prints the groups of --by. Raises UserError."""
         from analyzer.insight.statistics import statistics
         from analyzer.render.overview_json import make_group_object, make_statistics_object
 
@@ -122,13 +122,13 @@ class PrintedReport:
 
 @contextmanager
 def _looking() -> Iterator[Callable[[int, int], None]]:
-    """Shows how many messages have been decoded, where that takes long."""
+    """Shows how many messages have been decoded, if that takes long."""
     with patiently() as bar:
         yield lambda done, total: bar("messages examined", done, lambda: total)
 
 
 def order_of(sort: str, by: Sequence[str]) -> tuple[str, bool] | None:
-    """The key of --by or the figure that --sort names, and whether the largest come first; None if it is neither."""
+    """Returns the key or metric that --sort names, and whether the largest come first; None if it is neither."""
     name = sort.removeprefix("-")
     if name in by:
         return name, sort != name
@@ -136,7 +136,7 @@ def order_of(sort: str, by: Sequence[str]) -> tuple[str, bool] | None:
 
 
 def _sort_rows(found: Statistics, by: Sequence[str], sort: str | None) -> Sequence[GroupStatistics]:
-    """The groups by a figure or a key, those without it last."""
+    """Returns the groups sorted by a metric or a key, those without it last."""
     order = None if sort is None else order_of(sort, by)
     if order is None:
         return found.groups

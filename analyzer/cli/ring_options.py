@@ -1,4 +1,4 @@
-"""The options that runs over ring captures share: `pipeline --state` and `export --as parquet --state`."""
+"""The options for ring captures that `pipeline --state` and `export --as parquet --state` share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def ring_options(command: _Command) -> _Command:
-    """Adds --close and --settle, which only have a meaning with --state; the command gets `close` and `settle`."""
+    """Adds --close and --settle, which need --state; the command gets `close` and `settle`."""
     settle = click.option(
         "--settle",
         type=Seconds(0),

@@ -1,4 +1,4 @@
-"""Sections of a command's options: a long list of options is read by its headings, in help, man page and reference."""
+"""Groups a command's options into sections with headings, in help, man page and reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 LONGEST = 12
-"""Options that need no sections."""
+"""Number of options up to which no sections are used."""
 
 OWN, LAST = "Options", "Other"
 
@@ -27,7 +27,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Limits": ("bytes_limit", "max_items", "max_decompressed", "max_files", "memory", "jobs"),
     LAST: ("n", "verbose"),
 }
-"""Names of parameters by section, in the order of the help. Other parameters are the command's own."""
+"""Names of parameters by section, in the order of the help. Other parameters belong to the command itself."""
 
 _SECTION = {name: section for section, names in SECTIONS.items() for name in names}
 
@@ -36,7 +36,7 @@ class SectionedCommand(click.Command):
     """A command that prints its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, as click does without sections."""
+        """Writes the options, like click but in sections."""
         for title, records in list_sections(self, ctx):
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -31,6 +31,6 @@ def command(folders: tuple[str, ...], stdio: bool) -> None:
     if not stdio:
         raise UserError("serve speaks on standard input and output only. Give --stdio.")
     extras.require_extra("mcp", "serve")
-    from wireanalyze.service import serve  # only this command is built on the Python package
+    from wireanalyze.service import serve  # only this command uses the Python package
 
     serve(folders or (".",))

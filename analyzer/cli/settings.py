@@ -1,4 +1,4 @@
-"""Configuration of the running command: the configuration file, read once, at the first use."""
+"""Configuration of the running command: reads the configuration file once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def tell_no_names(context: click.Context, _: click.Parameter, wanted: bool) -> N
 
 
 def tell_verbose(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Remembers that `-v` was given: findings that are alike are printed one by one."""
+    """Remembers that `-v` was given: similar findings are printed one by one."""
     if wanted:
         context.meta[_VERBOSE] = True
 
 
 def is_verbose() -> bool:
-    """Returns whether to print every finding, also those that are alike."""
+    """Returns whether to print every finding, including similar ones."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_VERBOSE, False))
 
 
 def config_path() -> tuple[str, bool]:
-    """Returns the configuration file of the running command, and whether the user gave it."""
+    """Returns the configuration file of the running command, and whether the user named it."""
     context = click.get_current_context(silent=True)
     return find(os.environ, None if context is None else context.meta.get(_PATH))
 
 
 def settings() -> Config:
-    """Returns the configuration of the running command. Raises UserError where the file is wrong."""
+    """Returns the configuration of the running command. Raises UserError if the file is wrong."""
     context = click.get_current_context(silent=True)
     known = None if context is None else context.meta.get(_CONFIG)
     if isinstance(known, Config):

@@ -57,7 +57,7 @@ def command(
     """
     names, number = split_last("show", "NUMBER", files, str.isdecimal)
     with load_session(names, decode_as, reader) as session:
-        row = int(number[:18]) - 1  # int() refuses thousands of digits
+        row = int(number[:18]) - 1  # int() rejects thousands of digits
         if not 0 <= row < len(session.rows):
             raise UserError(
                 f"There is no message {number}. The input has {len(session.rows)} messages, counted from 1."
@@ -69,10 +69,10 @@ def command(
 
 
 def _object(session: Session, row: int) -> dict[str, Any]:
-    """What the message says, ids as they are."""
+    """Returns the JSON object of a message, with ids unchanged."""
     (cells,) = RowReader(session).read_objects(ROW_KEYS, np.array([row]), None)
     tree, packets = fragments.decode_tree_with_message(session, row), list_packets(session, row)
-    known = relate_row(session, row, tree)  # which writes names beside ids in the tree
+    known = relate_row(session, row, tree)  # also adds names to ids in the tree
     _add_comments(packets, session.comments.read_message(packets))
     found = make_tree_object(describe_row(read_header(session, row), cells), tree)
     tls = describe_row_tls(session, row)
@@ -81,7 +81,7 @@ def _object(session: Session, row: int) -> dict[str, Any]:
 
 
 def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, str]]) -> None:
-    """Comments beside the packets that have some; the others stay as they are."""
+    """Adds comments to the packets that have any."""
     for packet in packets:
         mine = [text for number, text in comments if number == packet["number"]]
         if mine:

@@ -1,4 +1,4 @@
-"""`wireanalyze sniff`: interfaces, live."""
+"""`wireanalyze sniff`: captures live traffic."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def command(
     if not headless:
         _check_terminal()
     elif click.get_current_context().get_parameter_source("memory") is ParameterSource.DEFAULT:
-        # Nobody looks at a row again that has been printed, but for its partner.
+        # Printed rows are needed only as partners of later rows.
         capturing = replace(capturing, memory=LEAST - PROGRAM)
     with _sniffing(capturing, decode_as) as sniffing:
         if headless:
             gc.freeze()  # see list
             _print(sniffing, printer, wanted, findings=findings)
         else:
-            from tui import run  # only the TUI pays for textual
+            from tui import run  # only the TUI needs textual
             from tui.inputs import StartOptions
 
             opened = StartOptions(
@@ -107,7 +107,7 @@ def command(
 
 
 def _check_findings(printer: RowPrinter, wanted: Filter | None, *, headless: bool) -> None:
-    """Raises UserError for what has no meaning with --findings."""
+    """Raises UserError for options that have no meaning with --findings."""
     if not headless:
         raise UserError("--findings is an option of --headless. In the terminal UI, press F for the findings.")
     if wanted is not None:
@@ -117,14 +117,14 @@ def _check_findings(printer: RowPrinter, wanted: Filter | None, *, headless: boo
 
 
 def _check_terminal() -> None:
-    """Raises UserError where nobody could see or press anything."""
+    """Raises UserError if there is no terminal for output or keys."""
     if os.environ.get("TERM", "dumb") == "dumb" or not all(map(os.isatty, KEYS_AND_SCREEN)):
         raise UserError("sniff needs a terminal for keys, screen and errors. Use --headless to print rows instead.")
 
 
 @contextmanager
 def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSession]:
-    """A capture that has begun, and its session. By then this process has no more rights than it keeps."""
+    """Yields a running capture with its session. By then this process has dropped its extra privileges."""
     check_environment(capturing.request.user, capturing.write)
     with LiveCapture(capturing.request, capturing.via) as capture:
         for note in capture.notes:
@@ -158,7 +158,7 @@ def _print(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None, *,
 
 
 def _tell_end(sniffing: LiveSession, status: LiveStatus | None = None) -> None:
-    """What was captured, and how well the rows kept up; the counts are those of the end once all is closed."""
+    """Prints what was captured, and how far rows were behind; call it after closing, when the counts are final."""
     messages = len(sniffing.session.rows)
     parts = [sniffing.summary(), f"{messages:,} message{'' if messages == 1 else 's'}"]
     if status is not None:

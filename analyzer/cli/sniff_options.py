@@ -1,7 +1,7 @@
 """The options of `sniff` about a capture: where, what, how long, into which files, and as which user.
 
-Theory. Letters and words are tshark's and dumpcap's where these have the same thing (-i -f -w -c -a -b -s -B -p), and
-tcpdump's where they have not (-Z).
+Theory. Options have the names of tshark and dumpcap if these have the same option (-i -f -w -c -a -b -s -B -p), else of
+tcpdump (-Z).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STDOUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Capturing:
-    """The options of a capture. write: the file that keeps it. memory: bytes for its tables; None: no limit."""
+    """The options of a capture. write: the file for the packets. memory: bytes for its tables; None: no limit."""
 
     request: CaptureRequest
     write: str | None
@@ -39,7 +39,7 @@ class Capturing:
 
 
 def capture_options(command: _Command) -> Callable[..., Any]:
-    """Adds the options of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
+    """Adds the options of a capture; the command gets `capturing`. Raises UserError for contradictions."""
 
     @click.argument("uris", nargs=-1, metavar="[ssh://HOST/IF]...")
     @click.option(
@@ -157,7 +157,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
 
 
 def _check_uri(uri: str) -> str:
-    """Returns an interface of another machine. Raises UsageError for another argument."""
+    """Returns an interface on another machine. Raises UsageError for any other argument."""
     if not uri.startswith(SSH):
         raise click.UsageError(f"Got unexpected extra argument ({uri})", click.get_current_context())
     return uri
@@ -173,7 +173,7 @@ def list_known_ports() -> tuple[int, ...]:
 
 
 def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:
-    """What several options say; of two for the same the last one holds."""
+    """Joins the bounds of several options; the last one of a kind wins."""
     bounds = {
         each.name: getattr(part, each.name)
         for part in parts
@@ -184,7 +184,7 @@ def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:
 
 
 def _look(request: CaptureRequest, write: str | None) -> None:
-    """Checks, and reads the configuration, as who called sudo. Raises UserError."""
+    """Checks the options and reads the configuration with the rights of the user who called sudo. Raises UserError."""
     if SUDO_USER in os.environ:
         import analyzer.config.reading  # noqa: F401 (who called sudo may be unable to read modules)
     with impersonate_sudo_caller():
@@ -193,7 +193,7 @@ def _look(request: CaptureRequest, write: str | None) -> None:
 
 
 def _check(request: CaptureRequest, write: str | None) -> None:
-    """Raises UserError for what can't go together, and for a file that can't be written wherever we are."""
+    """Raises UserError for options that exclude each other, and for a file that cannot be written on any system."""
     ring, files = request.ring, request.until.files
     if request.filter:
         _check_capture_filter(request.filter)
@@ -221,8 +221,8 @@ def _check(request: CaptureRequest, write: str | None) -> None:
 
 
 def _check_capture_filter(text: str) -> None:
-    """Raises UserError for a display filter; whether it is right, libpcap says."""
-    from analyzer.query.filter.capture_filter import is_display_filter  # brings the filters along
+    """Raises UserError for a display filter; libpcap checks the syntax later."""
+    from analyzer.query.filter.capture_filter import is_display_filter  # imports the filter modules
 
     if is_display_filter(text):
         raise UserError(

@@ -1,4 +1,4 @@
-"""`wireanalyze stats`: what is going on in captures, on one screen or grouped by anything."""
+"""`wireanalyze stats`: statistics of captures, on one screen or in groups."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Duration(click.ParamType[int]):
 @filter_option
 @decode_as_option
 @decompression_option
-@jobs_option(1)  # most statistics take less time than a second process to begin
+@jobs_option(1)  # most runs are shorter than the start of a second process
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -115,7 +115,7 @@ def command(
     if names and not by:
         raise UserError("--by is empty. Give a key, such as --by topic.")
     _check(by, view, interval=interval, sort=sort, top=top, errors=errors)
-    gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
+    gc.freeze()  # imported objects are never freed; scanning them again and again takes a tenth of the time
     with load_session(files, decode_as, reader, jobs) as session:
         rows = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if rows is not None:
@@ -132,7 +132,7 @@ def command(
 
 
 def _check(by: Sequence[str], view: str | None, **options: object) -> None:
-    """Raises UserError for options that have no meaning together, and for keys that do not exist."""
+    """Raises UserError for options that exclude each other, and for keys that do not exist."""
     if by and view is not None:
         raise UserError(f"--by and --{view} are different views. Give one of them.")
     if len(set(by)) < len(by):

@@ -1,4 +1,4 @@
-"""One connection of captures, and one side of it, as users name them; the word behind the files of a command."""
+"""Finds one connection and one side of it by the user's argument; splits the last argument from the files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIDES = {"client": FROM_CLIENT, "server": FROM_SERVER}
 
 
 def is_stream(word: str) -> bool:
-    """Returns whether a word may name a stream: a number, or an id with its two ends."""
+    """Returns whether a word may name a stream: a number, or an id with two endpoints."""
     return word.isdecimal() or ">" in word
 
 
@@ -22,7 +22,7 @@ def find_stream(session: Session, wanted: str) -> int:
     """Returns the number of a stream, from its number or id. Raises UserError if there is none."""
     count = len(session.engine.streams)
     if wanted.isdecimal():
-        if len(wanted) <= len(str(count)) and int(wanted) < count:  # int() refuses thousands of digits
+        if len(wanted) <= len(str(count)) and int(wanted) < count:  # int() rejects thousands of digits
             return int(wanted)
     else:
         for stream in range(count):
@@ -35,9 +35,9 @@ def find_stream(session: Session, wanted: str) -> int:
 def split_last(
     command: str, what: str, files: Sequence[str], is_one: Callable[[str], bool]
 ) -> tuple[Sequence[str], str]:
-    """Returns the files, and the word behind them. Raises UserError where one of the two is missing.
+    """Returns the files, and the word behind them. Raises UserError if one of them is missing.
 
-    command: `show`. what: the word as help has it, NUMBER. is_one: whether a word may be one.
+    command: such as `show`. what: the name of the word in the help, such as NUMBER. is_one: whether a word may be one.
     """
     usage = f"wireanalyze {command} FILE {what}"
     if not files:

@@ -1,7 +1,7 @@
-"""Entry point for `spark-submit`: the command `pipeline` in the session that spark-submit has started.
+"""Entry point for `spark-submit`: runs the command `pipeline` in the session that spark-submit has started.
 
-`wireanalyze pipeline --script` says where this file is. It stands alone, for a cluster may run a copy of it; the rest
-comes from the environment that spark-submit was told of.
+`wireanalyze pipeline --script` prints the path of this file. It has no imports of its own, because a cluster may run a
+copy of it; everything else comes from the environment that spark-submit sets up.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 
 
 def main() -> int:
-    """Runs the command; gives its exit status."""
-    # Python puts the folder of a script before all others, and its modules are not meant to be found there.
+    """Runs the command; returns its exit status."""
+    # Python puts the folder of a script first in sys.path, but its modules must not be found there.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     from analyzer.cli.program import run

@@ -1,4 +1,4 @@
-"""The width of the terminal that output goes to, and lines that fit it."""
+"""Finds the width of the terminal, and prints lines that fit it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _WIDE = f"{__name__}.wide"
 
 PLAIN_MARK = "~"
-"""What ends a cut text where the output has no ellipsis."""
+"""The end of a cut text if the output cannot encode an ellipsis."""
 
 
 def wide_option(*names: str) -> Callable[[_Command], _Command]:
-    """Adds --wide, which holds for the whole program. names: of the option, by default also -w."""
+    """Adds --wide, which applies to the whole program. names: of the option, by default also -w."""
 
     def tell(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         if wanted:
@@ -31,7 +31,7 @@ def wide_option(*names: str) -> Callable[[_Command], _Command]:
 
 
 def is_wide() -> bool:
-    """Returns whether the user wants whole lines, whatever the width of the terminal."""
+    """Returns whether the user wants complete lines, whatever the width of the terminal."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_WIDE, False))
 
@@ -42,7 +42,7 @@ def is_terminal() -> bool:
 
 
 def line_width() -> int | None:
-    """Returns the cells that a line may have; None where stdout is no terminal, or all is wanted."""
+    """Returns the cells of a line; None if stdout is no terminal, or the user wants complete lines."""
     if is_wide() or not is_terminal():
         return None
     return shutil.get_terminal_size().columns
@@ -58,10 +58,10 @@ def mark() -> str:
 
 
 def print_fitted(lines: Iterable[str]) -> None:
-    """Prints lines on stdout; on a terminal none is wider than it."""
+    """Prints lines on stdout; on a terminal, cuts those that are too wide."""
     width, end = line_width(), mark()
     if width is not None:
-        from analyzer.render.fitting import cut_end  # pipes do without
+        from analyzer.render.fitting import cut_end  # not needed for pipes
 
         lines = (cut_end(line, width) for line in lines)
     for line in lines:

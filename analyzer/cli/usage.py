@@ -1,8 +1,8 @@
-"""Turns click's errors into sentences: what is wrong with a command line, where, and what to do.
+"""Turns click's errors into messages: what is wrong with a command line, where, and what to do.
 
-Theory. click raises before a command runs, and its errors say which parameter is meant. Values are refused by our own
-types (values.py, options.py), whose messages stay; click's own messages are rewritten here. People also type options of
-other programs: they are told what serves the same purpose here.
+Theory. click raises before a command runs, and its errors name the parameter. Messages of our own types (values.py,
+options.py) are kept; click's own messages are rewritten here. For options of other programs, the message names the
+corresponding option here.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import click
 from analyzer.render.bug_report import PROGRAM
 
 ALIKE = 0.7
-"""How like a misspelt option must be to the one that is meant, from 0 to 1."""
+"""Least similarity of a misspelt option to the one that is suggested, from 0 to 1."""
 
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)\.?", re.DOTALL)
 _INSTEAD = {
     "sniff": f"It captures on an interface (-i IF). To read a capture, use {PROGRAM} list FILE.",
     "interfaces": f"To capture on an interface, use {PROGRAM} sniff -i NAME.",
 }
-"""What to do with a word that a command does not take."""
+"""Advice for a word that a command does not take, by command."""
 
 
 def usage_text(error: click.UsageError) -> str:
-    """Returns the sentence for a wrong command line, without the name of the program."""
+    """Returns the message for a wrong command line, without the name of the program."""
     if isinstance(error, click.MissingParameter):
         return _missing(error)
     if isinstance(error, click.BadParameter):
@@ -48,7 +48,7 @@ def usage_text(error: click.UsageError) -> str:
 
 
 def _name(param: click.Parameter) -> str:
-    """An option as it is written, an argument as help shows it."""
+    """Returns an option as it is written, or an argument as the help shows it."""
     if isinstance(param, click.Option):
         return "/".join(param.opts)
     return (param.metavar or param.name or "").strip("[]").upper()
@@ -64,7 +64,7 @@ def _missing(error: click.MissingParameter) -> str:
 
 
 def _command(error: click.UsageError) -> str:
-    """The command without the name of the program before it."""
+    """Returns the command without the name of the program."""
     path = "" if error.ctx is None else error.ctx.command_path
     return path.partition(" ")[2] or PROGRAM
 
@@ -80,7 +80,7 @@ def _subcommands(ctx: click.Context | None) -> Collection[str]:
 
 
 def _option_hint(error: click.NoSuchOption) -> str:
-    """What to write instead of an option that a command does not have."""
+    """Returns advice for an option that a command does not have."""
     option, ctx = error.option_name, error.ctx
     if option in HINTS:
         return f". {HINTS[option]}"
@@ -99,7 +99,7 @@ def _options(command: click.Command) -> list[str]:
 
 
 def _owners(option: str, root: click.Context) -> Iterator[str]:
-    """The commands that have an option; imports all of them."""
+    """Yields the commands that have an option; imports all of them."""
     for name in _subcommands(root):
         assert isinstance(root.command, click.Group)
         command = root.command.get_command(root, name)
@@ -200,4 +200,4 @@ HINTS: Mapping[str, str] = {
     "--zookeeper": _BROKER,
     "--from-beginning": "Leave it out: a capture is always read from its beginning.",
 }
-"""By option. Only options that a command does not have are looked up, so one command may have what another lacks."""
+"""By option. Only options that a command does not have are looked up, so another command may have one of these."""

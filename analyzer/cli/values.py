@@ -1,4 +1,4 @@
-"""Types of values on the command line, for click. A refusal says what to give instead."""
+"""Types of values on the command line, for click. Error messages say what to give instead."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import click
 
 
 class OneOf(click.Choice[str]):
-    """A parameter that takes one of some words."""
+    """A parameter with a fixed set of words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the word itself; another one is refused with the one that is meant."""
+        """Returns the word itself; for an unknown word, fails and suggests a similar one."""
         if value not in self.choices:
             self.fail(self.refusal(str(value)), param, ctx)
         return super().convert(value, param, ctx)
 
     def refusal(self, value: str) -> str:
-        """Returns the error message for a word that is not one of these."""
-        from difflib import get_close_matches  # only a slip of the pen pays for it
+        """Returns the error message for an unknown word."""
+        from difflib import get_close_matches  # only needed for a misspelt word
 
         near = get_close_matches(value.lower(), self.choices, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else ""

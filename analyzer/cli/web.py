@@ -1,8 +1,8 @@
-"""`wireanalyze web`: what `open` shows, in a browser on this computer.
+"""`wireanalyze web`: shows what `open` shows, in a browser on this computer.
 
-Theory. Each page is `wireanalyze open` in a process of its own, started with the words of this command line. They are
-taken from what the parser read, not from what was made of it, so that the other process reads the same again, and
-`open` may learn a new option without a word here.
+Theory. Each page is `wireanalyze open` in a process of its own, started with the arguments of this command line. They
+are taken from the parser's input, not from its results, so that the other process parses them again, and new options of
+`open` need no change here.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from analyzer.messages.decode_as import DecodeAsRules
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-"""Of these variables one says that a browser has a place of its own, or which one the user wants."""
+"""One of these variables says that a browser has its own window, or which browser the user wants."""
 
 
 class Repeating(SectionedCommand):
-    """Keeps the words that are open's, for another process."""
+    """Keeps the arguments that belong to `open`, for another process."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the arguments, and keeps them for the process that runs `open`."""
@@ -43,13 +43,13 @@ class Repeating(SectionedCommand):
                 each for each in opening.command.params if isinstance(each, click.Option) and each.name in values
             ]
             files = values["files"] if isinstance(values["files"], tuple) else ()
-            # Behind -- it is a file, whatever it is called.
+            # After --, any word is a file.
             ctx.meta[WORDS] = [*(word for each in options for word in _words(each, values[each.name])), "--", *files]
         return super().parse_args(ctx, args)
 
 
 def _words(option: click.Option, value: object) -> list[str]:
-    """An option as it is written."""
+    """Returns an option as it is written."""
     if option.is_flag:
         return [(option.opts if value else option.secondary_opts)[0]]
     values = value if isinstance(value, list) else [value]
@@ -99,7 +99,7 @@ def command(
     if host not in web.HOSTS:
         raise UserError(f"web serves this computer only. Give --host {' or '.join(web.HOSTS)}, not {host}.")
     _check_files(files)
-    open_session(files, decode_as, reader, follow=follow).close()  # what open refuses is refused before there is a page
+    open_session(files, decode_as, reader, follow=follow).close()  # errors of open are reported before there is a page
     pages = web.serve_pages(
         _command(context), opening.title_of(files), host, port, lambda line: click.echo(line, err=True)
     )
@@ -111,7 +111,7 @@ def command(
 
 
 def _command(context: click.Context) -> list[str]:
-    """The words that start `open`; -P: a folder of the user's that is called analyzer is none of ours."""
+    """Returns the command that starts `open`. With -P, a user's folder called analyzer is not imported."""
     path, is_named = config_path()
     config = ["--config", path] if is_named else []
     plugins = [word for path in list_plugin_files() for word in ("--plugin", path)]
@@ -119,7 +119,7 @@ def _command(context: click.Context) -> list[str]:
 
 
 def _check_files(files: Sequence[str]) -> None:
-    """Raises UserError for what can be read once only: each page reads for itself."""
+    """Raises UserError for input that can be read only once, because each page reads it again."""
     for name in files:
         if name == "-" or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode)):
             raise UserError(
@@ -128,7 +128,7 @@ def _check_files(files: Sequence[str]) -> None:
 
 
 def _browse(address: str) -> None:
-    """Opens a browser, in a window of its own or not at all: one in this terminal would take it over."""
+    """Opens a browser in its own window, or not at all, because a browser in this terminal would take it over."""
     if sys.platform == "darwin" or any(map(os.environ.get, BROWSABLE)):
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     else:

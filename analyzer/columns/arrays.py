@@ -31,7 +31,7 @@ class ArrayRows:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Returns the rows of several parts (at least one), in their order; a single part is not copied."""
+        """Returns the rows of several parts (at least one), in order; a single part is not copied."""
         if len(parts) == 1:
             return parts[0]
         columns: Any = [np.concatenate([getattr(part, name) for part in parts]) for name in cls.__annotations__]
@@ -39,12 +39,12 @@ class ArrayRows:
 
 
 def encode_null(value: int | None) -> int:
-    """Returns the 32-bit cell that stands for a value: NULL for None."""
+    """Returns the 32-bit cell of a value: NULL for None."""
     return NULL if value is None else value
 
 
 def encode_null64(value: int | None, scoped: bool = False) -> int:
-    """Returns the 64-bit cell that stands for a value: NULL64 for None.
+    """Returns the 64-bit cell of a value: NULL64 for None.
 
     `scoped` values are unsigned and wrap into the signed cell.
     """
@@ -54,12 +54,12 @@ def encode_null64(value: int | None, scoped: bool = False) -> int:
 
 
 def decode_null(cell: int) -> int | None:
-    """Returns the value that a 32-bit cell stands for: None for NULL."""
+    """Returns the value of a 32-bit cell: None for NULL."""
     return None if cell == NULL else cell
 
 
 def decode_null64(cell: int, scoped: bool = False) -> int | None:
-    """Returns the value that a 64-bit cell stands for: None for NULL64.
+    """Returns the value of a 64-bit cell: None for NULL64.
 
     `scoped` cells are unsigned and never null.
     """
@@ -69,7 +69,7 @@ def decode_null64(cell: int, scoped: bool = False) -> int | None:
 
 
 def find_runs(sorted_keys: Array) -> tuple[Ints, Ints]:
-    """Returns the first position of each run of equal keys in a sorted array, and the position behind its last one."""
+    """Returns the first position of each run of equal keys in a sorted array, and the position after its last one."""
     if not len(sorted_keys):
         empty = np.empty(0, np.int64)
         return empty, empty
@@ -93,14 +93,14 @@ def rank_in_runs(count: Ints) -> Ints:
 
 
 _MOST = 1 << 20
-"""Number of keys up to which a table, and not a sort, makes them dense."""
+"""Maximum number of keys that are renumbered with a table; more are sorted."""
 
 
 def make_group_keys(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
     """Numbers the distinct rows of several columns: 0, 1, ... in the order of their tuples.
 
     Returns a table for each column, with its value for each key, and the key of each row (int64, n). Two columns make
-    one key as two digits make a number. The keys are made dense again after each column, so they never overflow, and a
+    one key as two digits make a number. The keys are renumbered after each column, so they never overflow, and the
     table that translates them stays small.
     """
     values, keys = distinct(columns[0])
@@ -121,7 +121,7 @@ def make_group_keys(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
 
 
 def merge_rows(count: int, *parts: Ints) -> Ints:
-    """Returns the numbers below `count` that are in any of the parts, each once, rising."""
+    """Returns the numbers below `count` that are in any of the parts, each once, in ascending order."""
     there = np.zeros(count, bool)  # np.unique takes a hundred times as long
     for part in parts:
         there[part] = True
@@ -129,7 +129,7 @@ def merge_rows(count: int, *parts: Ints) -> Ints:
 
 
 def iterate_groups(keys: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yields each key that occurs, with the rising positions of its rows."""
+    """Yields each key that occurs, with the positions of its rows in ascending order."""
     order = argsort_stable(keys)
     for begin, end in zip(*(edge.tolist() for edge in find_runs(keys[order])), strict=True):
         yield int(keys[order[begin]]), order[begin:end]

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from analyzer.columns.arrays import Array, Bools, Ints, find_runs
 
 Cells = npt.NDArray[np.uint8]
-"""Matrix (n, w) of n cells of at most w bytes, zero where a cell has no byte."""
+"""Matrix (n, w) of n cells of at most w bytes, padded with zeros."""
 
 WIDEST = 512
-"""Bytes of the widest cell. Longer texts are not written in columns, because every row would take as many bytes."""
+"""Bytes of the widest cell. Longer texts are not written in columns: every row would take as many bytes."""
 
 ZERO, SPACE, MINUS = 0x30, 0x20, 0x2D
 _GROUP = 10_000
@@ -52,7 +52,7 @@ def format_integers(values: Array) -> Cells:
     signed = bool(negative.any())
     size: Array = values
     if signed:
-        # The lowest signed integer has an opposite only as an unsigned one.
+        # Only as an unsigned integer has the lowest signed integer an opposite.
         size = values.astype(np.uint64)
         size = np.where(negative, 0 - size, size)
     width = _width(size)
@@ -84,7 +84,7 @@ def align_right(cells: Cells, width: int) -> Cells:
     wide[:, wide.shape[1] - cells.shape[1] :] = cells
     edge = wide[:, wide.shape[1] - width :]
     edge[edge == 0] = SPACE
-    # A minus stands at the left edge, where the longest number would begin.
+    # The minus is at the left edge, where the longest number would begin.
     for place in np.flatnonzero(cells[:, 0] == MINUS).tolist():
         text = flatten_cells(cells[place]).rjust(width)
         wide[place] = 0
@@ -103,13 +103,13 @@ def format_times(times: Ints) -> Cells:
     text = np.empty((len(times), ISO_WIDTH), np.uint8)
     text[:, :19] = np.repeat(heads.view(np.uint8).reshape(-1, 19), end - begin, axis=0)
     text[:, 19], text[:, 29] = ord("."), ord("Z")
-    # One more digit in front keeps the leading zeros of the fraction.
+    # Another digit in front keeps the leading zeros of the fraction.
     text[:, 20:29] = format_integers(times - seconds * SECOND + SECOND)[:, 1:]
     return text
 
 
 def make_cells(texts: Sequence[bytes]) -> Cells:
-    """Makes one cell of each text. Raises TooWide."""
+    """Makes one cell from each text. Raises TooWide."""
     width = max(map(len, texts), default=0)
     if width > WIDEST:
         raise TooWide
@@ -131,7 +131,7 @@ def replace_nulls(cells: Cells, null: Bools, text: bytes) -> Cells:
 
 
 def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
-    """Joins matrices side by side; a bytes object stands in each of the `count` rows."""
+    """Joins matrices side by side; a bytes object is repeated in each of the `count` rows."""
     found = [np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for part in parts]
     whole = np.empty((count, sum(part.shape[-1] for part in found)), np.uint8)
     at = 0
@@ -142,7 +142,7 @@ def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
 
 
 def count_cell_bytes(cells: Cells) -> Ints:
-    """Returns how many bytes of text each cell has."""
+    """Returns the number of text bytes of each cell."""
     found: Ints = np.add.reduce((cells != 0).view(np.uint8), axis=1, dtype=np.int64)
     return found
 

@@ -1,15 +1,15 @@
-"""Tables of growing columns, which the analyzer keeps in place of objects.
+"""Tables of growing columns, which the analyzer uses instead of objects.
 
 Theory. A million messages must cost tens of bytes each and no Python object. A ColumnTable subclass names its columns
-and their types, and rows are appended a block at a time. An array that becomes too short is replaced by one of four
-times its length, so appending takes linear time. A large array has memory pages of its own: pages that were never
-written take no memory, and the system gets back the pages of a replaced array at once. A column takes less than its
-type where the values allow it: 64-bit columns hold 32 bits until a value needs more, and a column in which all rows
-have the usual value takes nothing.
+and their types. Rows are appended a block at a time. An array that becomes too short is replaced by one of four times
+its length, so appending takes linear time. A large array has memory pages of its own. Pages that were never written
+take no memory, and the system gets back the pages of a replaced array at once. A column takes less memory than its type
+if its values allow that: 64-bit columns hold 32 bits until a value needs more, and a column in which all rows have the
+usual value takes nothing.
 
-An analysis that follows an endless input forgets its oldest rows. Their pages go back to the system while the array
-stays in place, so row numbers and views remain valid. A forgotten cell reads as 0. If an array that has forgotten rows
-becomes too short, nothing is written before the first row that remains. The longer array costs address space only.
+An analysis of an endless input drops its oldest rows. Their pages go back to the system while the array stays in place,
+so row numbers and views remain valid. A dropped cell reads as 0. If an array that has dropped rows becomes too short,
+the longer array is not written before the first remaining row, so that part costs only address space.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from analyzer.columns.arrays import Array, Ints
 from dissectors.wire.fast_path import NULL
 
 PAGED_BYTES = 1 << 18
-"""Size in bytes from which on an array has pages of its own."""
+"""Minimum size in bytes of an array with pages of its own."""
 
 _UNRESERVED = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
-"""Flag of mmap(2): the map may be larger than all memory, since most of it is never touched. Python 3.13 names it."""
+"""Flag of mmap(2): the map may exceed all memory, since most of it is never touched. Python 3.13 names it."""
 
 _SLAB = 1 << 16
-"""Rows that are copied together from an array in which pages were given back."""
+"""Rows that are copied together from an array with pages that were returned to the system."""
 
 
 class ColumnTable:
     """Holds rows of the columns that `TYPES` names.
 
     NARROW: int64 columns that hold int32 while their values allow it. USUAL: columns in which most rows have one value,
-    and that value; while no row has another value, column() returns a read-only view of it. PAGED: size in bytes from
-    which on an array has pages of its own.
+    and that value; while no row has another value, column() returns a read-only view of it. PAGED: minimum size in
+    bytes of an array with pages of its own.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]]
@@ -93,7 +93,7 @@ class ColumnTable:
         return self.USUAL[name] if array is None else int(array[row])
 
     def forget(self, before: int) -> None:
-        """Gives back the memory of the rows before a number; the other rows keep their numbers."""
+        """Frees the memory of the rows before a number; the other rows keep their numbers."""
         before = min(before, self._filled)
         if before <= self._first:
             return
@@ -103,7 +103,7 @@ class ColumnTable:
             _give_back(array, begin, end)
 
     def keep_only(self, rows: Ints) -> None:
-        """Gives back the pages that hold none of `rows` (rising), and keeps the pages behind the last row.
+        """Frees the pages that hold none of `rows` (ascending), and keeps the pages after the last row.
 
         The other rows then have undefined values.
         """
@@ -147,7 +147,7 @@ class ColumnTable:
         return self._filled + max(3 * (self._filled - self._first), PAGED_BYTES // array.itemsize)
 
     def _copy(self, name: str, grown: Array) -> None:
-        """Copies the remaining rows of a column, and touches no other pages."""
+        """Copies the remaining rows of a column without touching other pages."""
         column = self.column(name)
         if name not in self._freed_bytes:
             grown[self._first : self._filled] = column[self._first :]
@@ -186,22 +186,22 @@ def _give_back(array: Array, begin: int, end: int) -> None:
 
 
 FORGOTTEN = ""
-"""Stands in the table for a name that was forgotten."""
+"""The table's entry for a dropped name."""
 
 
 class NameTable:
-    """Numbers strings 0, 1, ... in the order of their first use."""
+    """Numbers strings 0, 1, ... in order of first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self.texts: list[str] = []
 
     def __len__(self) -> int:
-        """Number of names that are not forgotten; `texts` also has an entry for each forgotten one."""
+        """Number of names that were not dropped; `texts` also has an entry for each dropped one."""
         return len(self._numbers)
 
     def intern(self, text: str | None) -> int:
-        """Returns the number of `text`, and gives it the next one if it is new; NULL for None."""
+        """Returns the number of `text`, or the next one if it is new; NULL for None."""
         if text is None:
             return NULL
         found = self._numbers.get(text)
@@ -219,7 +219,7 @@ class NameTable:
         return None if number == NULL else self.texts[number]
 
     def keep_only(self, numbers: Collection[int]) -> None:
-        """Forgets all names but those with these numbers; a forgotten name gets a new number if it comes again."""
+        """Drops all names except those with these numbers; a dropped name gets a new number if it occurs again."""
         for text, number in [each for each in self._numbers.items() if each[1] not in numbers]:
             del self._numbers[text]
             self.texts[number] = FORGOTTEN

@@ -1,12 +1,12 @@
-r"""Makes text from the network safe for terminals and for people.
+r"""Makes text from the network safe for terminals and readers.
 
-Theory. A terminal acts on control characters, and people are misled by characters that hide, reorder or pile up. This
-module turns all of them into visible escapes (`\x1b`, `\u202e`, `\U000e0041`, `\n`, `\r`, `\t`) and leaves the
-rest. Markup such as `[/red]` is ordinary text and stays. Callers therefore build `rich.text.Text` (or Textual's
-Content) from the result and never pass it to a markup parser.
+Theory. A terminal acts on control characters, and characters that hide, reorder or pile up mislead readers. This module
+replaces all of them with visible escapes (`\x1b`, `\u202e`, `\U000e0041`, `\n`, `\r`, `\t`) and changes nothing else.
+Markup such as `[/red]` is ordinary text and stays. Callers therefore build `rich.text.Text` (or Textual's Content) from
+the result and never pass it to a markup parser.
 
-A backslash is not doubled. An escaped ESC and the four characters `\x1b` look alike, which harms no reader, keeps
-paths and patterns readable, and makes escaping idempotent.
+A backslash is not doubled. So an escaped ESC and the four characters `\x1b` look alike. This is harmless, keeps paths
+and patterns readable, and makes escaping idempotent.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ ELLIPSIS = "…"
 _LINE_CONTROLS = dict.fromkeys(map(ord, "\t\n\r"))
 
 MARKS_IN_A_ROW = 4
-"""Combining marks that one letter keeps: enough for every living script, too few to paint over other lines."""
+"""Maximum number of combining marks per letter: enough for every living script, too few to paint over other lines."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r"})
 
-# isprintable() refuses controls, formats, surrogates, private use, unassigned and all separators but the space. What
-# it lets through and still can't be seen, or changes its neighbour's width from terminal to terminal:
+# isprintable() rejects controls, formats, surrogates, private use, unassigned characters and all separators except the
+# space. It accepts these characters, which are invisible, or whose effect on the neighbour's width depends on the
+# terminal:
 _UNSEEN = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x180B, 0x180C, 0x180D, 0x180F}
     | set(range(0xFE00, 0xFE10))
@@ -35,8 +36,8 @@ _UNSEEN = frozenset(
 def safe_text(text: str | bytes, limit: int | None = None) -> str:
     r"""Returns `text` with each character that could act on a terminal as a visible escape.
 
-    Bytes are decoded as UTF-8; invalid bytes become `\xff`. With `limit` the result has at most that many characters,
-    the last one an ellipsis if it was cut. The cost does not depend on the length of the text behind the limit.
+    Bytes are decoded as UTF-8; invalid bytes become `\xff`. With `limit` the result has at most that many characters;
+    the last one is an ellipsis if it was cut. The cost does not depend on the length of the text after the limit.
     """
     cut = False
     if isinstance(text, bytes):
@@ -53,9 +54,9 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
 
 
 def read_text(data: bytes, *, cut: bool = False) -> str | None:
-    """Returns bytes as the text that they are for people: UTF-8 without control characters but tabs and line breaks.
+    """Decodes bytes as readable text: UTF-8 without control characters except tabs and line breaks; else returns None.
 
-    cut: more bytes follow, so the last character may be cut; it is left out. Returns None for other bytes.
+    cut: more bytes follow, so the last character may be incomplete; then it is omitted.
     """
     try:
         text = data.decode()
@@ -72,7 +73,7 @@ def _is_control(character: str) -> bool:
 
 
 def escape_line_breaks(text: str) -> str:
-    """Returns `text` with its line breaks escaped and nothing else, for readers that are no terminal."""
+    """Returns `text` with only its line breaks escaped, for readers other than a terminal."""
     return text.translate(_BREAKS) if "\n" in text or "\r" in text else text
 
 
@@ -96,7 +97,7 @@ def _utf16(character: str) -> tuple[int, ...]:
 
 def _escape_all(text: str) -> str:
     out: list[str] = []
-    marks = MARKS_IN_A_ROW  # a mark at the front would go onto the text before
+    marks = MARKS_IN_A_ROW  # a mark at the front would combine with the text before
     for character in text:
         if not character.isprintable() or ord(character) in _UNSEEN:
             out.append(_escape(character))

@@ -1,8 +1,8 @@
 """Columns of row values, as Python objects for programs and as cells of text for printing.
 
-Theory. The index has a column of numbers for each key of a row, and some numbers stand for texts. values() makes Python
-objects of it; cells() makes bytes in columns (analyzer.columns.cells) without an object for any row.
-tests/analyzer/columns/test_values.py compares the two.
+Theory. The index has a column of numbers for each key of a row, and some numbers represent texts. values() converts a
+column to Python objects. cells() converts it to bytes in columns (analyzer.columns.cells) without an object for any
+row. tests/analyzer/columns/test_values.py compares the two.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Values = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
-    """Says how an output format writes a cell.
+    """Describes how an output format writes a cell.
 
-    `text` escapes a text, and adds quotes where the format has them; `quote` goes around texts that need no escape.
+    `text` escapes a text, and adds quotes if the format uses them; `quote` goes around texts that need no escape.
     """
 
     name: str
@@ -46,13 +46,13 @@ class CellColumn(Protocol):
 
 
 MOST_TEXTS = 1 << 18
-"""Texts that a TextTable remembers; beyond that it forgets all and makes those of the present call again."""
+"""Maximum number of texts that a TextTable caches; beyond it, all are dropped and the current ones made again."""
 
 
 class TextTable:
-    """Makes a text for each small number when it is first needed.
+    """Makes the text of each small number when it is first needed.
 
-    It remembers the text as str and as a cell of each style.
+    It caches the text as str and as a cell of each style.
     """
 
     def __init__(self, text: Callable[[int], str | None]) -> None:
@@ -81,7 +81,7 @@ class TextTable:
         return found[places]
 
     def _find_places(self, numbers: Ints) -> Array:
-        """Returns the places of texts in the table, and makes those that are missing."""
+        """Returns the positions of texts in the table, and makes the missing ones."""
         missing = int(numbers.max(initial=-1)) + 1 - len(self._places)
         if missing > 0:
             self._places = np.concatenate((self._places, np.full(missing + len(self._places), -1, np.int32)))
@@ -125,7 +125,7 @@ def _distinct(numbers: Array) -> Ints:
 
 
 def make_text_table(texts: Sequence[str]) -> TextTable:
-    """Returns a table of texts that are known in advance, such as roles and states."""
+    """Returns a table of texts known in advance, such as roles and states."""
     return TextTable(lambda number: texts[number])
 
 
@@ -230,7 +230,7 @@ class ConcatenatedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScopedColumn:
-    """Holds a number for each row, null, or a text: the name of a scope followed by a number that counts in it."""
+    """Holds a number, null, or a text for each row. The text is the name of a scope and a number that counts in it."""
 
     scope: TextColumn
     scoped: Bools

@@ -1,7 +1,7 @@
 """The configuration file: options that a user sets once instead of with each command.
 
-model.py says what can be configured, place.py where the file is; loading.py and reading.py read it, writing.py writes
-it. A front end asks for a Config and never for the file; without one everything has its default. plugin_files.py loads
+model.py defines the options. place.py finds the file, loading.py and reading.py read it, and writing.py writes it. A
+front end gets a Config and never opens the file; without a file, all options have their defaults. plugin_files.py loads
 dissectors from files that a user names.
 """
 

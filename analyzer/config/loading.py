@@ -1,6 +1,6 @@
-"""Finds the configuration file (XDG Base Directory Specification) and makes a Config of it.
+"""Finds the configuration file (XDG Base Directory Specification) and loads it as a Config.
 
-What reads TOML is imported where there is some: most users have no file.
+The module that parses TOML is imported only if there is a file: most users have none.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from analyzer.config.model import Config
 from analyzer.errors import UserError
 
 LARGEST = 1 << 20
-"""Bytes of a configuration file; a larger one is something else."""
+"""Maximum size in bytes; a larger file is not a configuration file."""
 
 
 def load(path: str | None, *, named: bool = False) -> Config:
-    """Returns the configuration in a file; the defaults for None, and where there is none. Raises UserError.
+    """Returns the configuration in a file; the defaults for None, and if there is no file. Raises UserError.
 
-    named: a user named this file, so it must be there.
+    named: a user named this file, so it must exist.
     """
     data = None if path is None else _bytes(path, named)
     if path is None or data is None:
         return Config()
     if not data:
         return Config(path)
-    from analyzer.config.reading import read_config  # costs more than a start has to spare
+    from analyzer.config.reading import read_config  # too slow for every start
 
     return read_config(path, data)
 
@@ -41,7 +41,7 @@ def _bytes(path: str, named: bool) -> bytes | None:
     except PermissionError as error:
         if named or os.path.lexists(path):
             raise _unreadable(path, error.strerror) from None
-        return None  # somebody else's home, as under sudo: nobody knows whether there is one
+        return None  # the home of another user, as under sudo; whether the file exists is unknown
     except (OSError, ValueError) as error:
         raise _unreadable(path, error.strerror if isinstance(error, OSError) else str(error)) from None
     if len(data) > LARGEST:
@@ -58,10 +58,10 @@ FOLDER, NAME = "wireanalyze", "config.toml"
 
 
 def find(environment: Mapping[str, str], path: str | None = None) -> tuple[str, bool]:
-    """Returns the file's path, and whether somebody named it, so that it must be there.
+    """Returns the file's path, and whether the user named it, so that it must exist.
 
-    path: what the command line says; it goes before the environment's VARIABLE, and that before the usual place. A
-    relative XDG_CONFIG_HOME counts for nothing, as the specification wants it.
+    path: from the command line; it precedes the environment's VARIABLE, which precedes the usual place. A relative
+    XDG_CONFIG_HOME is ignored, as the specification requires.
     """
     named = path or environment.get(VARIABLE)
     if named:

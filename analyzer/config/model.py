@@ -12,9 +12,9 @@ from dissectors.slotted import field, make_slotted
 
 @make_slotted
 class ColorRule:
-    """How rows look that a filter picks; `style` in rich's words: `bold red`, `white on blue`, `#ff8800`.
+    """The look of rows that match a filter; `style` in rich's syntax: `bold red`, `white on blue`, `#ff8800`.
 
-    Filter and style are checked by who paints; of several rules that pick a row the first one counts.
+    The code that applies a rule checks its filter and style. If several rules match a row, the first one wins.
     """
 
     name: str
@@ -31,7 +31,7 @@ STATE_COLORS: Sequence[ColorRule] = (
     ColorRule("orphaned", "not partner and (role == request or role == response)", "cyan"),
     ColorRule("raw", "role == raw", "bright_black"),
 )
-"""What is out of the ordinary with a message."""
+"""Rules for unusual states of messages."""
 
 
 @registry.cache_by_plugins
@@ -48,13 +48,13 @@ def list_built_in_colors() -> tuple[ColorRule, ...]:
 
 @make_slotted
 class Config:
-    """The configuration in force.
+    """The current configuration.
 
-    path: the file that it was read from, None without one. columns: presets of the file alone, which go before built-in
-    ones of the same name. own_colors: the file's rules. ports: what their servers speak, unless the command line says
-    otherwise. filters: by the name that stands behind `$` in a filter. time_format: one of TIME_FORMATS, None where
-    each form of output has its own. names: whether addresses have the names that captures tell. key_logs: of TLS,
-    with ~ and variables of the environment as they stand in the file.
+    path: the file that it was read from, None without one. columns: the file's presets only, which precede built-in
+    ones of the same name. own_colors: the file's rules. ports: the protocols of their servers, unless the command line
+    overrides them. filters: by the name that follows `$` in a filter. time_format: one of TIME_FORMATS; with None, each
+    form of output has its own. names: whether to show the names that captures contain for addresses. key_logs: of TLS,
+    with ~ and environment variables as in the file.
     """
 
     path: str | None = None
@@ -68,6 +68,6 @@ class Config:
 
     @property
     def colors(self) -> tuple[ColorRule, ...]:
-        """Returns all colour rules by priority: those of the file, then the built-in ones that it does not replace."""
+        """Returns all colour rules by priority: the file's, then the built-in ones that it does not replace."""
         own = {rule.name for rule in self.own_colors}
         return (*self.own_colors, *(rule for rule in list_built_in_colors() if rule.name not in own))

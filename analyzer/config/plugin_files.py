@@ -1,4 +1,4 @@
-"""Dissectors in a Python file: the option --plugin, and the same for programs."""
+"""Loads dissectors from a Python file, for the option --plugin and for programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def list_plugin_files() -> tuple[str, ...]:
 def load_plugin_file(path: str | PathLike[str]) -> tuple[Dissector, ...]:
     """Runs a Python file and registers the dissectors that it defines.
 
-    Raises UserError for a file that cannot be read or fails, that defines none, and for a name that is taken.
+    Raises UserError if the file cannot be read, fails, defines no dissector, or defines one whose name is taken.
     """
     name = os.fspath(path)
     module = _run_file(name)
@@ -38,7 +38,7 @@ def load_plugin_file(path: str | PathLike[str]) -> tuple[Dissector, ...]:
         if not inspect.isabstract(kind):
             try:
                 found.append(registry.register(kind))
-            except Exception as error:  # a stranger's code may fail in any way
+            except Exception as error:  # unknown code may fail in any way
                 raise UserError(f"{name}: The dissector {kind.__name__} cannot be used: {_say(error)}.") from error
     if not found:
         raise UserError(f"{name} defines no dissector. It needs a class derived from dissectors.api.Dissector.")
@@ -47,7 +47,7 @@ def load_plugin_file(path: str | PathLike[str]) -> tuple[Dissector, ...]:
 
 
 def _run_file(name: str) -> ModuleType:
-    """The module of a file; in sys.modules, as pickled states need it."""
+    """Returns the module of a file; it is in sys.modules, because pickled states need it."""
     title = f"wireanalyze_plugin_{os.path.splitext(os.path.basename(name))[0]}"
     spec = spec_from_file_location(title, name) if os.path.isfile(name) else None
     if spec is None or spec.loader is None:

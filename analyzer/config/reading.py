@@ -1,8 +1,8 @@
-"""The configuration file to a Config. What is wrong in it is one sentence: file, line, key, what was expected.
+"""Parses the configuration file to a Config. An error is one sentence: file, line, key, and the expected value.
 
-Theory. The parser tells no lines but those of its own errors, so the line of a key is looked for in the text: the line
-that begins with it, behind its table's head. Only messages use it, and it is left out where it is
-not found (a table in line).
+Theory. The TOML parser reports lines only for its own errors. So the line of a key is searched in the text: it begins
+with the key, and follows the head of the key's table. Only messages use the line. It is omitted if it is not found (for
+an inline table).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _HEAD = r"\s*\[(\[?)\s*([^\]]+?)\s*\]"
 _KEY = r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*="""
 
 Value: TypeAlias = "object"
-"""What TOML has: text, numbers, booleans, times, lists, dicts."""
+"""The types of TOML: text, numbers, booleans, times, lists, dicts."""
 
 
 class Wrong(Exception):
-    """A key of a table, and what is wrong with it; `index` counts tables of the same name."""
+    """An error in a key of a table; `index` counts tables of the same name."""
 
     def __init__(self, what: str, table: str, key: str | None = None, index: int = 0) -> None:
         super().__init__(what)
@@ -34,7 +34,7 @@ class Wrong(Exception):
 
 
 def read_config(path: str, data: bytes) -> Config:
-    """Reads a configuration file. Raises UserError if it cannot be read or is wrong, and names the place."""
+    """Reads a configuration file. Raises UserError, with the place, if it cannot be read or is invalid."""
     try:
         text = data.decode()
         found = tomllib.loads(text)
@@ -52,7 +52,7 @@ def read_config(path: str, data: bytes) -> Config:
 
 
 def _syntax(path: str, message: str) -> str:
-    """tomllib's sentence, with the place in front."""
+    """Returns tomllib's message, with the place in front."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if match is None:
         return f"{path} is not TOML: {message}."
@@ -61,7 +61,7 @@ def _syntax(path: str, message: str) -> str:
 
 
 def _find_config(text: str, wrong: Wrong) -> str:
-    """`, line 3`, or nothing where the line is not found."""
+    """Returns `, line 3`, or an empty text if the line is not found."""
     table, index, counts = "", 0, dict[str, int]()
     for number, line in enumerate(text.splitlines(), 1):
         if head := re.match(_HEAD, line):
@@ -190,7 +190,7 @@ def _flag(table: str, key: str, value: Value) -> bool:
 
 
 def _kind(value: Value) -> str:
-    """What a value is, for a sentence."""
+    """Returns the name of a value's type, for a message."""
     if isinstance(value, str):
         return f"the text {value[:40]!r}" if value.strip() else "an empty text"
     if isinstance(value, bool):
@@ -202,7 +202,7 @@ def _kind(value: Value) -> str:
 
 
 def _near(name: str, known: Iterable[str], of_list: Iterable[str] = ()) -> str:
-    """What a name may have been meant for. of_list: keys that stand in the table [list]."""
+    """Suggests known names for a wrong one. of_list: keys that belong in the table [list]."""
     from difflib import get_close_matches  # only for a rare error message
 
     if inner := get_close_matches(name, list(of_list), 1, 0.6):

@@ -1,6 +1,6 @@
-"""A Config as a configuration file, each entry with where it comes from: what is in force, to read or to begin with.
+"""Writes a Config as a configuration file that shows each current entry and its origin, to read or to start from.
 
-What is written loads again to a Config that says the same.
+Loading the result gives an equal Config.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string of TOML; whatever could act on a terminal is escaped."""
+    """Returns a basic string of TOML; characters that could act on a terminal are escaped."""
     return '"' + "".join(_ESCAPES.get(each) or (each if each.isprintable() else _escape(each)) for each in text) + '"'
 
 

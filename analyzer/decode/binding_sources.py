@@ -1,8 +1,8 @@
 """Finds rows that bind names to ids in the index, and skips those that only repeat a known binding.
 
-Theory. A dissector names its binding sources by operation and role, so they are found a column at a time. Most of them
-repeat: clients ask for the same metadata every few minutes. What is the same but for its correlation id is decoded
-once, until something that was told has changed.
+Theory. A dissector lists its binding sources by operation and role, so the index finds them column by column. Most of
+them repeat: clients request the same metadata every few minutes. Messages that are equal apart from the correlation id
+are decoded once, until a name changes.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dissectors.name_binding import BindingSource, NameBinding
 from dissectors.wire.fast_path import NULL
 
 LONGEST = 32 << 20
-"""Bytes of a message beyond which nothing is learned of it."""
+"""Length in bytes above which a message is not read for bindings."""
 
 MOST_REMEMBERED = 50_000
-"""Messages that need not be decoded when they come again."""
+"""Number of messages whose repeats are recognised."""
 
 _ROLES = 8
-"""More than there are."""
+"""Factor that combines a code and a role into one integer; there are fewer roles."""
 
 _What = tuple[str, int | None, int | None, Role]
 """Protocol, code, version and role of a message."""
 
 
 class BindingSourceFinder:
-    """Finds what teaches. `kinds`: what is to be learned; None is everything."""
+    """Finds the rows that bind names. `kinds`: the kinds of ids that need names; None for all."""
 
     def __init__(self, session: Analysis, kinds: Collection[str] | None) -> None:
         self._session, self._kinds = session, kinds
@@ -42,16 +42,16 @@ class BindingSourceFinder:
         self._seen_messages: set[tuple[_What, int]] = set()
 
     def is_wanted(self, kind: str) -> bool:
-        """Returns whether names of a kind are to be learned."""
+        """Returns whether ids of a kind need names."""
         return self._kinds is None or kind in self._kinds
 
     def list_constants(self) -> Iterator[NameBinding]:
-        """Returns the bindings that hold everywhere, so that no message has to give them."""
+        """Returns the bindings that are the same in every capture, so no message has to give them."""
         for dissector in self._session.engine.known.dissectors:
             yield from (each for each in defects.list_constants(dissector) if self.is_wanted(each.kind))
 
     def find_rows(self, first: int, last: int) -> Ints:
-        """Returns the rows from `first` to before `last` that can teach something that is wanted, in order."""
+        """Returns the rows from `first` to before `last` that may bind a wanted name, in order."""
         table = self._session.rows
         protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
         what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)
@@ -70,7 +70,7 @@ class BindingSourceFinder:
         return np.flatnonzero(found) + first
 
     def _list_sources(self, number: int) -> list[BindingSource]:
-        """What teaches in a protocol, by its number in the index."""
+        """Returns the binding sources of a protocol, by its number in the index."""
         found = self._binding_sources.get(number)
         if found is None:
             dissector = self._session.engine.dissector(number)
@@ -79,7 +79,7 @@ class BindingSourceFinder:
         return found
 
     def _find_clients(self, prefix: str) -> list[int]:
-        """Numbers of the clients whose name begins so, of all that are known by now."""
+        """Returns the numbers of all client names seen so far that begin with a prefix."""
         texts = self._session.engine.names.texts
         seen, found = self._clients.get(prefix, (0, []))
         known = len(texts)
@@ -88,7 +88,7 @@ class BindingSourceFinder:
         return found
 
     def is_repeat(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
-        """Returns whether a message gives the same bindings as an earlier one, with no others in between."""
+        """Returns whether a message gives the same bindings as an earlier one, and no name has changed since."""
         what = dissector.name, context.code, context.version, context.role
         if what not in self._alike:
             ours = [
@@ -109,5 +109,5 @@ class BindingSourceFinder:
         return False
 
     def forget_repeats(self) -> None:
-        """Forgets the repeats: a name has changed, so repeated messages count again."""
+        """Forgets all repeats. Called when a name has changed, because a repeated message may change it back."""
         self._seen_messages.clear()

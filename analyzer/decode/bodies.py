@@ -1,4 +1,4 @@
-"""Decoded rows: values, tree and summary line, each with the facts that the index has of its row."""
+"""Decodes rows to values and trees, and adds the findings that the index has about each row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dissectors.finding import Finding
 MakeTree = Callable[[Dissector, bytes, Context], Tree]
 
 SHOWN_GAP = 1 << 20
-"""Lost bytes up to here are zeros in a tree's source, so that what comes behind them can be dumped."""
+"""Longest gap in bytes that a tree's source fills with zeros, so that the bytes behind the gap can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
 
@@ -35,7 +35,7 @@ def decode_body(session: Analysis, row: int) -> Body:
 
 
 def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tree) -> Tree:
-    """Decodes a row to an annotated tree; lost bytes are leaves. make: decodes the bytes in another way."""
+    """Decodes a row to an annotated tree; lost bytes are leaves. make: decodes the bytes instead of the dissector."""
     dissector = find_dissector(session, row)
     message = read_message(session, row)
     if dissector is None:
@@ -48,7 +48,7 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tre
 
 
 def add_row_findings(session: Analysis, row: int, body: Body, row_findings: Sequence[Finding] | None = None) -> Body:
-    """Adds to a Body what the index finds about its row; row_findings: these findings, if known already."""
+    """Adds to a Body what the index finds about its row; row_findings: these findings, if already known."""
     known = list_row_findings(session, row) if row_findings is None else row_findings
     return body._replace(findings=(*known, *_filter_findings(session, row, body.findings)))
 
@@ -79,16 +79,16 @@ def flag_long_polls(session: Analysis, rows: Ints) -> Bools:
 
 
 def _filter_findings(session: Analysis, row: int, findings: Sequence[Finding]) -> list[Finding]:
-    """A body that breaks because bytes are missing is no malformed body."""
+    """Removes malformed-body from a row with missing bytes, because the missing bytes are the cause."""
     if session.rows.cell("state", row) != State.PARTIAL:
         return list(findings)
     return [finding for finding in findings if finding.code != "malformed-body"]
 
 
 def _add_lost(session: Analysis, row: int, tree: Tree) -> None:
-    """Leaves for what comes behind the first lost byte: gaps, and bytes that can't be read without them.
+    """Adds leaves for everything from the first lost byte on: gaps, and bytes that cannot be decoded without them.
 
-    Where the tree ends in something secret, such bytes may be more of it.
+    If the tree ends in a secret, these bytes are secret, too, because they may be more of it.
     """
     pieces = list_pieces(session, row)
     if all(at >= 0 for at, _, _ in pieces):

@@ -1,8 +1,8 @@
-"""Conditions on many messages, those on numbers of one width together.
+"""Checks conditions on many messages at once, those on numbers of one width together.
 
-Theory. Nearly all that a reader asks of a number is whether it is below, above or equal to another one, so what all its
-questions leave is an interval. Numbers of one width in one segment are one matrix then, held against two rows of
-bounds: three calls, where each question for itself would cost three.
+Theory. Nearly every condition compares a number with a constant, so all conditions on one number form an interval.
+Numbers of one width in one segment become one matrix, which is compared with two rows of bounds. This takes three NumPy
+calls; one condition at a time would take three calls each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dissectors.symbolic_values import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 _UNLIKE = (UVARINT, ZIGZAG, FLOWING, RUN, DECIMAL)
-"""Codes of numbers that are not as NumPy has them."""
+"""Codes of numbers that NumPy cannot view as integers."""
 
 _INTERVALS: dict[str, Callable[[int], tuple[int, int]]] = {
     "lt": lambda other: (LEAST, other - 1),
@@ -30,7 +30,7 @@ _INTERVALS: dict[str, Callable[[int], tuple[int, int]]] = {
 
 
 class BoundsBlock(NamedTuple):
-    """k numbers of one width in a segment: `columns` of its bytes (k * width), the least and the most of each."""
+    """Holds bounds for k numbers of one width in a segment: `columns` of their bytes (k * width), least and most."""
 
     segment: int
     columns: Ints
@@ -49,7 +49,7 @@ class BoundsBlock(NamedTuple):
 def split_conditions(
     conditions: Iterable[Condition], place: Callable[[int], tuple[int, int]]
 ) -> tuple[Sequence[BoundsBlock], Sequence[Condition]]:
-    """Blocks for the conditions on one signed number each, and all others. place: Template.place."""
+    """Returns blocks for the conditions on one signed number each, and all other conditions. place: Template.locate."""
     intervals: dict[Term, tuple[int, int]] = {}
     others: list[Condition] = []
     for condition in conditions:
@@ -67,7 +67,7 @@ def split_conditions(
 
 
 def _find_interval(condition: Condition) -> tuple[int, int] | None:
-    """The numbers that meet a condition; None where it is no interval of one signed number."""
+    """Returns the numbers (least, most) that meet a condition; None if they are no interval of one signed number."""
     (term, *more), constant, name, other, outcome = condition
     if more or not isinstance(term, Term) or term.negated or term.code in _UNLIKE or term.code.isupper():
         return None

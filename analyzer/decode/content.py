@@ -1,11 +1,11 @@
-"""Bytes of rows and the earlier facts that decoding them needs, for one row or for many at once.
+"""Reads the bytes of rows and the earlier facts that decoding them needs, for one row or for many at once.
 
-A message is read up to its first lost byte. Nothing is kept.
+A message is read up to its first lost byte. Nothing is cached.
 
-Theory. What an answer may be whose request nobody saw is guessed by its bytes alone, so a row says the same whatever
-was read before. But to weigh one message costs a thousand times as much as to decode it, and alike ones have most of
-that in common. So the guesses of many are made in columns (FastPath.guess_hints), and decoding gets them by
-the context.
+Theory. The operation of an orphan (a response without request) is guessed from its bytes alone, so a row looks the same
+whatever was read before. Guessing for one message costs a thousand times as much as decoding it, but similar messages
+share most of that work. So many are guessed together, in columns (FastPath.guess_hints), and the context passes the
+guesses to the decoder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Undecoded = tuple[Dissector | None, bytes | Window, Context]
 
 
 def read_cell(session: Analysis, name: str, row: int) -> int | None:
-    """Returns one integer of a 32-bit column of the index; None for null."""
+    """Returns one cell of a 32-bit column of the index; None for null."""
     return decode_null(session.rows.cell(name, row))
 
 
@@ -77,13 +77,13 @@ def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
 
 
 def read_message(session: Analysis, row: int) -> bytes:
-    """Returns the bytes of a row up to the first that is lost."""
+    """Returns the bytes of a row up to the first lost one."""
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
         return session.source.store.read_bytes(at, session.engine.pieces.cell("length", first))
     if session.rows.cell("length", row) > LONG:
-        return defects.read_whole(open_window(session, row))  # its pieces are never there twice
+        return defects.read_whole(open_window(session, row))  # the pieces are never in memory twice
     parts: list[bytes] = []
     for at, length, _ in list_pieces(session, row):
         if at < 0:
@@ -93,7 +93,7 @@ def read_message(session: Analysis, row: int) -> bytes:
 
 
 def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
-    """Returns the bytes of rows, each up to the first that is lost."""
+    """Returns the bytes of rows, each up to the first lost one."""
     first = session.rows.column("pieces")[rows]
     at, length = session.engine.pieces.column("at")[first], session.engine.pieces.column("length")[first]
     several = (session.rows.column("count")[rows] > 1) | (at < 0)
@@ -105,7 +105,7 @@ def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
 
 
 def _join_pieces(session: Analysis, rows: Ints) -> Iterator[bytes]:
-    """The bytes of rows that have several pieces, or lost ones; all pieces are read in one go."""
+    """Yields the bytes of rows that have several pieces or lost ones; reads all pieces in one call."""
     count = session.rows.column("count")[rows].astype(np.int64)
     piece = np.repeat(session.rows.column("pieces")[rows], count) + rank_in_runs(count)
     at, length = session.engine.pieces.column("at")[piece], session.engine.pieces.column("length")[piece]
@@ -118,7 +118,7 @@ def _join_pieces(session: Analysis, rows: Ints) -> Iterator[bytes]:
 
 
 def read_contents(session: Analysis, rows: Ints) -> Sequence[bytes | Window]:
-    """Returns the bytes of rows, each up to the first that is lost; of long ones with a dissector, a window on them."""
+    """Returns the bytes of rows, each up to the first lost one; for long messages of a dissector, a Window instead."""
     long = (session.rows.column("length")[rows] > LONG) & (session.rows.column("protocol")[rows] >= 0)
     if not long.any():
         return read_messages(session, rows)
@@ -131,7 +131,7 @@ def read_contents(session: Analysis, rows: Ints) -> Sequence[bytes | Window]:
 
 
 def open_window(session: Analysis, row: int) -> Window:
-    """Opens the bytes of a row up to the first lost one; they are read on demand."""
+    """Returns a Window on the bytes of a row up to the first lost one; they are read on demand."""
     first = session.rows.cell("pieces", row)
     last = first + session.rows.cell("count", row)
     at, length = (session.engine.pieces.column(name)[first:last] for name in ("at", "length"))
@@ -142,7 +142,7 @@ def open_window(session: Analysis, row: int) -> Window:
 def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
     """Returns for many rows what decoding needs: the dissector (None for raw bytes), the bytes and the context.
 
-    The bytes are as contents() gives them.
+    The bytes are those of read_contents().
     """
     columns = [session.rows.column(name)[rows].tolist() for name in ("protocol", "role", "code", "version", "extra")]
     contexts: dict[tuple[int, ...], tuple[Dissector | None, Context]] = {}
@@ -160,13 +160,13 @@ def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
 
 
 def find_orphans(session: Analysis, rows: Ints) -> Ints:
-    """Returns the places (int64, rising) of answers without request among rows."""
+    """Returns the indexes (int64, rising) of responses without request among rows."""
     code, role, protocol, length = (session.rows.column(name)[rows] for name in ("code", "role", "protocol", "length"))
     return np.flatnonzero((code == NULL) & (role == Role.RESPONSE) & (protocol >= 0) & (length <= LONG))
 
 
 def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window]) -> dict[int, Mapping[str, str]]:
-    """Returns by place the extra contexts of those of n rows that are answers without request, and of these bytes."""
+    """Returns the extra contexts of the orphans among n rows, by their index. messages: the bytes of the rows."""
     orphans = find_orphans(session, rows)
     protocols = session.rows.column("protocol")[rows[orphans]]
     found: dict[int, Mapping[str, str]] = {}

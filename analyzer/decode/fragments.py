@@ -1,15 +1,14 @@
-"""Which messages carry fragments of the same whole, and that whole: looked for from one of them, or kept in mind by who
-goes through all.
+"""Finds the messages that carry fragments of one larger message, and reassembles that message.
 
-Theory. The dissector says by a message's first bytes which fragment it carries (dissectors.fragment). The others
-stand in the same direction of the same connection and do the same, before the one that completes it and mostly next to
-it. So they are looked for from there backwards, until all are found or an earlier delivery of the same ends, and among
-so many messages at most: where one is missing, all of these are read. Who goes through a capture would read them again
-and again if much is missing, so for him each is read once.
+Theory. A dissector sees in the first bytes of a message which fragment it carries (dissectors.fragment). The other
+fragments are in the same direction of the same connection, in rows with the same operation, mostly right before the one
+that completes the message. So find_before() searches backwards from there until all fragments are found or an earlier
+delivery of the same message ends. It reads at most MOST rows; if a fragment is missing, it reads all of them. A caller
+that reads a whole capture would repeat this search again and again, so FragmentTracker reads each row only once.
 
-A message with a fragment is decoded together with those that carry the others, as many
-bytes together as may be decompressed. Only who looks at such a message pays for it. One that completes something is
-shown the same while packets come as in the file, for it asks nothing of what comes later.
+A message with a fragment is decoded together with the messages that carry the others, up to the limit for decompressed
+bytes. Only callers that show such a message pay for this. The row that completes a message looks the same in a live
+capture and in a file, because it needs no later rows.
 """
 
 from __future__ import annotations
@@ -33,28 +32,28 @@ from dissectors.fragment import Fragment, Other
 from dissectors.wire.budget import get_allowance
 
 MOST = 10_000
-"""Messages that are searched for the other fragments of one."""
+"""Number of rows with the same operation in which the other fragments of a message are searched."""
 
 _STEP = 1 << 16
-"""Rows of which those that do the same are found at once."""
+"""Number of rows that are searched at once for rows with the same operation."""
 
 _ALIKE = ("stream", "side", "protocol", "code")
-"""The columns in which rows with fragments of one message are equal."""
+"""Columns in which all rows with fragments of one message are equal."""
 
 
 class FragmentRow(NamedTuple):
-    """A row and the fragment that its message carries."""
+    """Holds a row and the fragment that its message carries."""
 
     row: int
     fragment: Fragment
 
 
 Before: TypeAlias = Callable[[int, Fragment], dict[int, int]]
-"""Finds the rows of the other fragments of a row's message, the nearest before it, by the number of the fragment."""
+"""Finds the rows of the other fragments of a row's message: by fragment number, the nearest row before it."""
 
 
 def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment | None:
-    """Returns the fragment that the message of a row carries, or None; no error of the dissector leaves it."""
+    """Returns the fragment that the message of a row carries, or None; also None if the dissector raises an error."""
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
@@ -67,14 +66,14 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
 
 
 def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
-    """The rows that carry the earlier fragments of the same message, by fragment number: the nearest of each."""
+    """Returns the rows with the earlier fragments of the same message: by fragment number, the nearest row of each."""
     if not mine.number:
         return {}
     return _select_nearest(_find_same(session, _find_alike_before(session, row, session.rows.first), mine), mine)
 
 
 def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow | None:
-    """Returns the row after one that has the last fragment of the same message, unless it begins again before."""
+    """Returns the later row with the last fragment of the same message; None if the message begins again before it."""
     for each in _find_same(session, _find_alike_behind(session, row), mine):
         if each.fragment.completes or each.fragment.number <= mine.number:
             return each if each.fragment.completes else None
@@ -82,14 +81,14 @@ def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow 
 
 
 class FragmentTracker:
-    """Finds earlier fragments as find_before() does, for rows that come in ascending order."""
+    """Finds earlier fragments as find_before() does, for rows in ascending order."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
         self._lanes: dict[tuple[int, ...], _FragmentLane] = {}
 
     def find_before(self, row: int, mine: Fragment) -> dict[int, int]:
-        """The rows that carry the earlier fragments of the same message, by fragment number: the nearest of each."""
+        """Returns the rows with the earlier fragments of the same message: by fragment number, the nearest of each."""
         session = self._session
         lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _FragmentLane())
         alike = islice(_find_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
@@ -101,7 +100,7 @@ class FragmentTracker:
 
 
 class _FragmentLane:
-    """The latest rows that do the same in one direction of a connection, and what they carry; stop: behind them."""
+    """Holds the latest rows of one operation and direction of a connection; `stop` is behind the last of them."""
 
     def __init__(self) -> None:
         self.stop = 0
@@ -109,7 +108,7 @@ class _FragmentLane:
         self._latest: deque[Fragment | None] = deque()
 
     def add(self, row: int, fragment: Fragment | None) -> None:
-        """Takes one in, and forgets one that is too far away."""
+        """Adds a row, and drops the oldest one if there are more than MOST."""
         self._latest.append(fragment)
         if fragment is not None:
             self.wholes.setdefault(fragment.whole, deque()).append(FragmentRow(row, fragment))
@@ -122,7 +121,7 @@ class _FragmentLane:
 
 
 def _select_nearest(found: Iterable[FragmentRow], mine: Fragment) -> dict[int, int]:
-    """Selects, of the rows with fragments of the same message, from the nearest on, those of one delivery."""
+    """Returns the rows of one delivery by fragment number. found: rows of the same message, the nearest first."""
     rows: dict[int, int] = {}
     for row, fragment in found:
         if fragment.completes or fragment.number >= mine.number:
@@ -134,7 +133,7 @@ def _select_nearest(found: Iterable[FragmentRow], mine: Fragment) -> dict[int, i
 
 
 def _find_same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterator[FragmentRow]:
-    """Yields those of the next rows, with the same operation, that carry fragments of the same message."""
+    """Yields those of the next MOST rows that carry fragments of the same message."""
     for each in islice(rows, MOST):
         dissector = find_dissector(session, each)
         fragment = None if dissector is None else read_fragment(session, dissector, each)
@@ -143,7 +142,7 @@ def _find_same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterat
 
 
 def _find_alike_before(session: Analysis, row: int, first: int) -> Iterator[int]:
-    """The rows before one that do the same in its direction of its connection, from the nearest back to the first."""
+    """Yields the earlier rows with the same operation and direction, from the nearest back to `first`."""
     for stop in range(row, first, -_STEP):
         yield from _find_alike(session, row, max(stop - _STEP, first), stop)[::-1].tolist()
 
@@ -163,7 +162,7 @@ def _find_alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
 
 
 def decode_tree_with_message(session: Analysis, row: int) -> Tree:
-    """Decodes a row to a tree, with the reassembled message as a source of its own."""
+    """Decodes a row to a tree, with the reassembled message as an additional source."""
     found = find_fragment(session, row)
     if found is None:
         return decode_tree(session, row)
@@ -173,7 +172,7 @@ def decode_tree_with_message(session: Analysis, row: int) -> Tree:
 def decode_reassembled(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Body, list[int]] | None:
     """Returns the values of a row with the last fragment, and the rows of all fragments; None if they cannot be read.
 
-    In the values, the reassembled content is in place of the fragment.
+    The values have the reassembled content in place of the fragment.
     """
     dissector = find_dissector(session, row)
     if dissector is None:
@@ -198,7 +197,7 @@ def find_fragment(session: Analysis, row: int) -> Fragment | None:
 
 
 def _find_others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
-    """The messages that Dissector.joined is to get beside a row."""
+    """Returns the messages that the dissector gets together with a row; see Fragments."""
     if mine.completes:
         return _collect_parts(session, row, find_before(session, row, mine))
     last = find_completing(session, row, mine)
@@ -206,7 +205,7 @@ def _find_others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
 
 
 def _collect_parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
-    """Reads the messages with the other fragments, whose rows are given by fragment number."""
+    """Reads the messages with the other fragments. found: their rows by fragment number."""
     lengths = session.rows.column("length")
     total_bytes = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
     return [

@@ -1,11 +1,11 @@
-"""A matrix of bytes in which each line is the JSON text of one row, with NULs to be dropped.
+"""Writes the JSON text of many rows into a matrix of bytes: one line for each row, padded with NULs.
 
-Theory. What all rows share is a template. In it are cells (analyzer.columns.cells) as wide as the widest value:
-hexadecimal digits are made for all rows in one call, and what a value does not fill is NUL, which no JSON has. Dropping
-the NULs leaves the text.
+Theory. All rows have the same keys, so they share a template. Its cells (analyzer.columns.cells) are as wide as the
+widest value. One call makes the hexadecimal digits of all rows, and NULs fill the rest of a cell, since JSON never
+contains a NUL. Removing the NULs leaves the text.
 
-Values of very different size would mostly be NULs, and text that needs escapes has no fixed width; such rows are left
-to the writer of lists.
+If the sizes of values differ much, most of the matrix would be padding. If a text needs escapes, its width is not known
+in advance. Such rows are written by the general JSON writer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _SHARED = 10**8
 _PADDING = 4
-"""How many times what it holds a cell may be, lines of little content apart."""
+"""A cell may be _PADDING times as large as its content, counted as at least _LITTLE bytes for each line."""
 
 _LITTLE = 64
 _ESCAPED = np.zeros(256, bool)
@@ -35,11 +35,11 @@ _NULL = np.frombuffer(b"null", np.uint8)
 
 
 class Unwritable(Exception):
-    """These rows are not for a matrix."""
+    """Says that rows cannot be written with a matrix."""
 
 
 class JsonLineMatrix:
-    """`rows` lines, described from left to right; `width` is how far they are."""
+    """Describes `rows` lines from left to right; `width` is the number of bytes described so far."""
 
     def __init__(self, rows: int) -> None:
         self.width = 0
@@ -49,7 +49,7 @@ class JsonLineMatrix:
         self._nulls: list[tuple[int, int, Flags]] = []
 
     def write_into(self, lines: Bytes) -> Bytes:
-        """Writes all that was described into a matrix at least as wide; returns it."""
+        """Writes everything described so far into a matrix at least as wide; returns the matrix."""
         lines[:, : self.width] = np.frombuffer(b"".join(self._shared), np.uint8)
         for at, cell in self._cells:
             lines[:, at : at + cell.shape[1]] = cell
@@ -64,7 +64,7 @@ class JsonLineMatrix:
         self.width += len(text)
 
     def add_columns(self, columns: FlatColumns, start: int, stop: int, limit: int | None) -> None:
-        """The rows of columns, without what closes an object; a list within is its open bracket."""
+        """Adds rows of columns, but not the closing bracket of each object; of a nested list only its opening one."""
         mark = "{"
         for column in columns.columns:
             self.add_text(f"{mark}{json.dumps(column.name)}:".encode())
@@ -78,18 +78,18 @@ class JsonLineMatrix:
                 self.add_text(b"[")
 
     def add_numbers(self, values: Ints) -> None:
-        """Decimal integers. Those of neighbours often differ in their last digits alone: the others are shared."""
+        """Adds decimal integers. If all have the same leading digits, these digits are added as shared text."""
         least, most = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
         shared = least // _SHARED
         if shared > 0 and shared == most // _SHARED:
             self.add_text(str(shared).encode())
-            # With a digit put in front the rest has all its zeros.
+            # A leading digit keeps the zeros of the rest.
             self._add_cell(format_integers(values - (shared - 1) * _SHARED)[:, 1:])
         else:
             self._add_cell(format_integers(values))
 
     def _add_slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
-        """Bytes as an object of digits and length, or text that needs no escapes; null where the length is negative."""
+        """Adds bytes as an object of digits and length, or text without escapes; null where the length is negative."""
         begin, null = self.width, None
         if np.minimum.reduce(length) < 0:
             null, length = length < 0, np.maximum(length, 0)
@@ -98,7 +98,7 @@ class JsonLineMatrix:
             self._add_cell(self._add_windows(data, at, length, True))
             self.add_text(b'"')
             if null is not None:
-                self.add_text(b"\0\0")  # room for the word
+                self.add_text(b"\0\0")  # makes the cell wide enough for null
         else:
             self.add_text(b'{"hex":"')
             self._add_cell(self._add_windows(data, at, length if limit is None else np.minimum(length, limit), False))
@@ -109,7 +109,7 @@ class JsonLineMatrix:
             self._nulls.append((begin, self.width, null))
 
     def _add_windows(self, data: bytes, at: Ints, size: Ints, text: bool) -> Bytes:
-        """`size` bytes of data at each place, as they are if they are text and else in hexadecimal."""
+        """Returns `size` bytes of data at each position: as they are if they are text, else as hexadecimal digits."""
         width = int(np.maximum.reduce(size))
         if width < 0 or width * self._rows > _PADDING * (int(np.add.reduce(size)) + _LITTLE * self._rows):
             raise Unwritable

@@ -1,8 +1,8 @@
-"""The rows of a Table as JSON text, many at once.
+"""Writes the rows of a RowTable as JSON text, many at once.
 
-Theory. Each row is a line of a matrix of bytes (json_lines.py). Lists within rows are lines of their own below the line
-of their row: a row's line ends with the open bracket, and the line of the next row begins by closing it. So a list of
-any length costs what its items cost, and the lines in their order are the text.
+Theory. Each row is a line of a matrix of bytes (json_lines.py). The items of a nested list have lines of their own
+below the line of their row: a row's line ends with the opening bracket of the list, and the line of the next row begins
+by closing it. So a list costs as much as its items, and the lines in order are the text.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from analyzer.decode.json_lines import Bytes, Ints, JsonLineMatrix, Unwritable
 from dissectors.wire.flat import FlatColumns, NestedColumn, RowTable, Slices
 
 _MATRIX = 1 << 20
-"""Bytes of a matrix at most: what stays in the processor's cache."""
+"""Largest size of a matrix in bytes, so that it stays in the processor's cache."""
 
 _ROWS = 4096
 _ROWS_LEAST = 8
-"""Rows below which a matrix is not made: they are so long that it saves nothing."""
+"""Number of rows below which no matrix is made: such rows are so long that a matrix saves no time."""
 
 _FEW = 128
-"""Bytes of a value that are taken to be shown before it is looked how many there are."""
+"""Limit of bytes values up to which the size estimate takes the limit itself and does not look at the lengths."""
 
 _ROW = 256
-"""Bytes of a line besides what is shown of its values, roughly."""
+"""Approximate bytes of a line without its values."""
 
 
 class JsonTableWriter:
-    """Writes Tables. What was made for one is kept while the next ones lie in the same columns, as batches do.
+    """Writes RowTables. The text of the last window of rows is kept, because the tables of a batch share their columns.
 
-    limit: of each bytes value so many bytes are shown; None for all.
+    limit: number of bytes shown of each bytes value; None for all.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -41,7 +41,7 @@ class JsonTableWriter:
         self._unwritable_until = 0
 
     def format_table(self, table: RowTable) -> bytes:
-        """Returns the JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
+        """Returns the JSON text of a list of rows. Raises Unwritable if the general writer must write it."""
         columns, at = table.columns, table.start
         parts = []
         while at < table.stop:
@@ -55,11 +55,10 @@ class JsonTableWriter:
         return _format_list(text, 0, len(text), columns)
 
     def find_ready_text(self, table: RowTable, most: int) -> bytes | None:
-        """Returns the text of a list that was made before.
+        """Returns the text of a list if it was made before.
 
-        None if there is none, if it is not safe for terminals, or if the list has more than `most` rows.
-
-        Lists of alike messages are many and short: to look them up may not cost more than to write them.
+        Returns None if there is none, if it is not safe for terminals, or if the list has more than `most` rows. Lists
+        in similar messages are many and short, so this lookup must be cheaper than writing them.
         """
         window = self._window
         if window is None or window.columns is not table.columns or not window.plain:
@@ -70,7 +69,7 @@ class JsonTableWriter:
         return _format_list(window.rows, window.begins[first], window.begins[last], window.columns)
 
     def _open_window(self, columns: FlatColumns, at: int, stop: int) -> _Window:
-        """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
+        """Returns a window that begins at a row. If some of its rows cannot be written, it ends with the list."""
         if self._unwritable_of is not columns:
             self._unwritable_of, self._unwritable_until = columns, 0
         if at >= self._unwritable_until:
@@ -82,14 +81,14 @@ class JsonTableWriter:
         return _write_window(columns, at, min(stop, at + _ROWS), self._limit)
 
     def forget(self) -> None:
-        """Lets go of the last columns."""
+        """Drops the last columns and their text."""
         self._window = self._unwritable_of = None
 
 
 class _Window(NamedTuple):
-    """The text of the rows of `columns` from `start` up to `stop`; that of each begins at its place in `begins`.
+    """Holds the text of the rows of `columns` from `start` up to `stop`; `begins` has the offset of each row.
 
-    plain: nothing in it could act on a terminal.
+    plain: the text is printable ASCII, so it cannot control a terminal.
     """
 
     columns: FlatColumns
@@ -100,12 +99,12 @@ class _Window(NamedTuple):
     plain: bool
 
     def slice_text(self, start: int, stop: int) -> bytes:
-        """The text of some of them: each row behind what closes the one before it."""
+        """Returns the text of some rows. Each begins with the bracket that closes the row before it."""
         return self.rows[self.begins[start - self.start] : self.begins[stop - self.start]]
 
 
 def _make_window(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
-    """The text of rows in `lines`; those of a row begin at its place in `first`."""
+    """Returns a window from lines; `first` has the first line of each row."""
     ends = np.zeros(len(lines) + 1, np.int64)
     written = lines != 0
     np.cumsum(np.add.reduce(written.view(np.uint8), axis=1, dtype=np.uint32), out=ends[1:])
@@ -115,7 +114,7 @@ def _make_window(columns: FlatColumns, start: int, stop: int, lines: Bytes, firs
 
 
 def _format_list(rows: bytes, begin: int, end: int, columns: FlatColumns) -> bytes:
-    """The rows from `begin` to `end` as a list: the first has none before it to close, and nothing closes the last."""
+    """Returns the rows from `begin` to `end` as a list, without the bracket before the first one."""
     closing = _find_closing(columns)
     return b"[%b%b]" % (rows[begin + len(closing) + 1 : end], closing) if begin < end else b"[]"
 
@@ -125,7 +124,7 @@ def _find_closing(columns: FlatColumns) -> bytes:
 
 
 def _write_window(columns: FlatColumns, start: int, stop: int, limit: int | None) -> _Window:
-    """The text of rows up to `stop`, or of as many of them as make a matrix of a good size. Raises Unwritable."""
+    """Writes rows up to `stop`, or as many of them as fit into a matrix. Raises Unwritable."""
     while (size := _estimate_size(columns, start, stop, limit)) > _MATRIX:
         stop = start + (stop - start) * _MATRIX // (size + _MATRIX)
         if stop - start < _ROWS_LEAST:
@@ -161,7 +160,7 @@ def _write_window(columns: FlatColumns, start: int, stop: int, limit: int | None
 
 
 def _estimate_size(columns: FlatColumns, start: int, stop: int, limit: int | None) -> int:
-    """About how many bytes a matrix of these rows takes."""
+    """Returns the approximate bytes of a matrix of these rows."""
     rows, width, inner = stop - start, _ROW, 0
     for column in columns.columns:
         if isinstance(column, Slices):

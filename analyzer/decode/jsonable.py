@@ -1,9 +1,10 @@
-"""Decoded values as JSON, at orjson's speed.
+"""Writes decoded values as JSON, at orjson's speed.
 
-Theory. orjson writes what it knows and asks a hook for the rest, so bytes and secrets cost one call each and all else
-nothing. It refuses integers beyond 64 bits and lone surrogates; decoders mark floats that are no numbers (NonFinite),
-so that it asks for them too. And it knows no limit for lists. So its output is looked at: a refusal, or enough bytes
-to hold a list that is too long, send the value the careful way. Few values go it.
+Theory. orjson writes the types that it knows and calls a hook for the others, so bytes and secrets cost one call each
+and everything else costs none. It rejects integers beyond 64 bits and lone surrogates, and it has no limit for lists.
+Decoders mark floats that are not finite (NonFinite), so that orjson passes them to the hook. The writer checks the
+result: if orjson raises an error, or if the output is long enough to contain a list above the limit, it takes the slow
+path. Few values need it.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "JsonWriter", "Limits"]
 
-# A Secret is a dataclass, and orjson would write it by itself.
+# A Secret is a dataclass; without this option orjson would write its fields.
 OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 _BYTES_OF_A_LIST_ITEM = 2  # the least: a digit and a comma
 
 
 _WORTH_COLUMNS = 6
-"""Rows below which a list is written like any other."""
+"""Number of rows below which a list is written like any other."""
 
 
 @lru_cache(maxsize=256)
@@ -44,9 +45,9 @@ def _make_template(keys: tuple[str, ...]) -> str:
 
 
 class JsonWriter:
-    """Writes values as JSON: bytes as `{"hex", "length"}`, secrets masked, a long list cut by an item that says so.
+    """Writes values as JSON: bytes as `{"hex", "length"}`, secrets masked, and a last item that says if a list is cut.
 
-    `keeps`: values that follow each other have columns in common, which are kept until `forget`.
+    `keeps`: consecutive values share columns, so their text is kept until `forget` is called.
     """
 
     def __init__(self, limits: Limits | None = None, *, keeps: bool = False) -> None:
@@ -68,7 +69,7 @@ class JsonWriter:
             out = orjson.dumps(value, self._make_plain, OPTIONS)
         except TypeError as error:
             if error.__cause__ is not None and not isinstance(error.__cause__, TypeError | UnicodeEncodeError):
-                raise error.__cause__ from None  # a defect in the hook is none of the value
+                raise error.__cause__ from None  # an error of our hook is not an unsupported value
             return self._format_slow_line(value)
         finally:
             if not self._keeps:
@@ -78,7 +79,7 @@ class JsonWriter:
         return self._format_copy(value, self._copy_value(value))
 
     def forget(self) -> None:
-        """Lets go of the last message."""
+        """Drops the text of the last columns."""
         if self._tables is not None:
             self._tables.forget()
 
@@ -89,7 +90,7 @@ class JsonWriter:
             return self._format_slow_line(value)
 
     def _format_slow_line(self, value: Any) -> bytes:
-        """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
+        """Writes huge integers and lone surrogates; the latter as JSON escapes."""
         text = json.dumps(self._copy_value(value), ensure_ascii=False, separators=(",", ":"))
         return escape_json(text.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -114,7 +115,7 @@ class JsonWriter:
         return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
 
     def _make_nested(self, value: EmbeddedValue) -> dict[str, Any]:
-        """Bytes as ever, and behind them what they decode to."""
+        """Returns the bytes as usual, and the value that they decode to."""
         data: bytes | str | Secret = value.data
         if isinstance(data, Secret) and self.limits.show_secrets:
             data = data.reveal()
@@ -124,18 +125,18 @@ class JsonWriter:
         return {**form, "length": size, **name, "value": value.value}
 
     def _cut_list(self, items: CutList) -> list[Any]:
-        """What there is of a list that its reader has cut, and how long it is."""
+        """Returns the items of a list that its reader has cut, and the full length."""
         return [*items[: self.limits.max_items], {"truncated": True, "length": items.length}]
 
     def _format_flat_rows(self, rows: FlatRows) -> Any:
-        """The rows a column at a time, put together by one template."""
+        """Writes rows column by column and joins them with one template."""
         most = self.limits.max_items
         if len(rows) < _WORTH_COLUMNS or (most is not None and len(rows) > most):
             return list(rows)
         return orjson.Fragment("[" + ",".join(self._format_alike(rows)) + "]")
 
     def _make_table(self, table: RowTable) -> Any:
-        """The text of all rows; or the rows, which are then asked for again, if they are to be written one by one."""
+        """Returns the text of all rows; or the rows themselves, for the hook, if they must be written one by one."""
         if self.is_long(table):
             return table.rows()
         text = self.format_table(table)
@@ -145,8 +146,8 @@ class JsonWriter:
         return orjson.Fragment(text)
 
     def format_table(self, table: RowTable) -> bytes | None:
-        """Returns the text of all rows, not made safe for terminals; None where they are to be written one by one."""
-        # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
+        """Returns the text of all rows, not escaped for terminals; None if they must be written one by one."""
+        # Only NumPy code makes a RowTable, so NumPy is loaded already. Callers without tables do not load it.
         from analyzer.decode.json_lines import Unwritable
         from analyzer.decode.json_table import JsonTableWriter
 
@@ -158,19 +159,19 @@ class JsonWriter:
             return None
 
     def find_ready_text(self, table: RowTable) -> bytes | None:
-        """Returns the JSON of a table that was made before, safe for terminals; None if there is none."""
+        """Returns the JSON of a table if it was made before, safe for terminals; None if there is none."""
         most = self.limits.max_items
         return (
             None if self._tables is None else self._tables.find_ready_text(table, len(table) if most is None else most)
         )
 
     def is_long(self, table: RowTable) -> bool:
-        """Returns whether the table or a list in it has more items than are shown."""
+        """Returns whether the table or a list in it has more items than the limit."""
         most = self.limits.max_items
         return most is not None and max(len(table), table.columns.longest) > most
 
     def _format_alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-        """The text of each of several dicts with the same keys in the same order."""
+        """Returns the text of each of several dicts that have the same keys in the same order."""
         template = _make_template(tuple(rows[0]))
         columns = [self._format_column(column) for column in zip(*map(dict.values, rows), strict=True)]
         return map(template.__mod__, zip(*columns, strict=True))
@@ -212,7 +213,7 @@ class JsonWriter:
     def _has_long_list(self, value: Any) -> bool:
         most = self.limits.max_items or 0
         seen = [value]
-        for item in seen:  # grows while it is walked: no recursion, no call for each value
+        for item in seen:  # the list grows during iteration; this avoids recursion and a call for each value
             if type(item) is int or type(item) is str:
                 continue
             if type(item) is dict:
@@ -235,5 +236,5 @@ class JsonWriter:
 
 
 def _are_alike(rows: Sequence[Any]) -> bool:
-    """Whether these are dicts with the same keys in the same order."""
+    """Returns whether these are dicts with the same keys in the same order."""
     return all(type(row) is dict for row in rows) and len(set(map(tuple, rows))) == 1

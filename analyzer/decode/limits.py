@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """How much of long things is shown (None: all), and whether secrets are."""
+    """Holds how much of long values is shown (None: all), and whether secrets are shown."""
 
     bytes_limit: int | None = 64
     max_items: int | None = 10_000

@@ -1,9 +1,9 @@
 """Finds the nodes and bytes of a tree that are secret.
 
-Theory. A node is secret by its spec or because its value is a Secret, and so is everything below it, unless it is one
-that was taken apart (Parted): then each of its parts says it for itself. A secret's bytes show again wherever they were
-taken from: in the raw value of a node around it, and in the compressed source that its own source was made of. Both are
-masked with it.
+Theory. A node is secret if its spec says so or if its value is a Secret. Then everything below it is secret, too. The
+exception is a node whose spec is a PartedSpec: each of its parts has its own setting. The bytes of a secret also appear
+where they were taken from: in the raw value of an enclosing node, and in the compressed source from which their own
+source was made. Both are masked, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 
 def is_secret(node: Field) -> bool:
-    """Returns whether the node's own value must be masked for what it is."""
+    """Returns whether the node's own value must be masked."""
     return node.spec.secret or isinstance(node.value, Secret)
 
 
@@ -28,7 +28,7 @@ def has_hidden_parts(node: Field) -> bool:
 
 
 def has_hidden_value(node: Field) -> bool:
-    """Whether showing the node's value as it is would show a secret: its own, or one among what it was decoded to."""
+    """Returns whether the node's raw value would show a secret: its own, or one that was decoded from it."""
     return is_secret(node) or (isinstance(node.value, bytes) and any(map(_has_secret, node.children)))
 
 
@@ -40,7 +40,7 @@ def find_secret_spans(tree: Tree) -> dict[int, list[Span]]:
         for inner in _iterate_below(node) if has_hidden_parts(node) else ():
             if inner.source != node.source:
                 spans.setdefault(inner.source, []).append((inner.offset, inner.offset + inner.length))
-    for source in reversed(tree.sources):  # a source comes after the one that it was made from
+    for source in reversed(tree.sources):  # a source follows the one that it was made from
         if source.id in spans and source.parent:
             origin = _find_node(tree, source.parent)
             spans.setdefault(origin.source, []).append((origin.offset + origin.head, origin.offset + origin.length))
@@ -63,7 +63,7 @@ def _find_topmost_secrets(nodes: list[Field]) -> Iterator[Field]:
 
 
 def _has_parts_here(node: Field) -> bool:
-    """Whether parts of the node say for themselves which of its own bytes are secret."""
+    """Returns whether the parts of the node decide which of its own bytes are secret."""
     return not has_hidden_parts(node) and any(child.source == node.source for child in node.children)
 
 

@@ -1,8 +1,8 @@
-"""Messages that came in several packets, read as if each lay in one piece, without putting their bytes together.
+"""Reads messages that arrived in several segments as if each were contiguous, without copying them.
 
-Theory. Of a long answer only a few bytes are asked for. All pieces of all messages stand one behind the other in a
-space of their own; a place there is a piece and a place in it. Only what lies across the edge of two pieces is put
-together, byte by byte.
+Theory. Only a few bytes of a long answer are needed. All pieces of all messages are mapped one after the other into one
+address space; a location there is a piece and an offset in it. Only a value that crosses the boundary of two pieces is
+assembled, byte by byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analyzer.session import Analysis
 
 
 class MultiSegmentReader:
-    """Reads n complete messages that lie in several segments. `at`: where each begins, for gather()."""
+    """Reads n complete messages that are in several segments. `at`: where each begins, for gather()."""
 
     def __init__(self, session: Analysis, rows: Ints) -> None:
         count = session.rows.column("count")[rows].astype(np.int64)
@@ -54,9 +54,9 @@ class MultiSegmentReader:
 def locate_messages(
     session: Analysis, rows: Ints, least: int
 ) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
-    """Locates the bytes of complete messages, of those in one piece and of those in several.
+    """Locates the bytes of complete messages, separately for messages in one piece and in several.
 
-    Yields the places in `rows`, the reader of their bytes and where each message begins; of each kind only if it has
+    Yields the indexes in `rows`, the reader of their bytes and where each message begins; of each kind only if it has
     `least` messages.
     """
     several = session.rows.column("count")[rows] > 1

@@ -1,7 +1,7 @@
-"""Annotates ids in a message's tree with names, and with the message that told each name.
+"""Annotates the ids in a message's tree with names, and with the message that gave each name.
 
-Theory. A tree shows what was sent, so an id stays what it is; its name is the text beside it, as that of an enum is.
-Which nodes are ids, the dissector tells by their paths (References).
+Theory. A tree shows what was sent, so an id keeps its value; its name is the label beside it, as for enums. The
+dissector lists the paths of the nodes that are ids (References).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dissectors.message import Path
 from dissectors.wire.specs import LayoutSpec, Many, Wrapping
 
 _PHRASES = {"producer": "transaction ", "member": "client "}
-"""What is said before a name of a kind."""
+"""Text before a name, by kind."""
 
 _NOBODY = (-1, "")
-"""What stands for nothing where an id might be."""
+"""Values that mean "no id"."""
 
 
 class NameAnnotation(NamedTuple):
-    """An id in a message, its name, and the row that binds it; None if the name is the same everywhere.
+    """Holds an id in a message, its name, and the row that binds it; None if the name is the same everywhere.
 
-    id: a number that is valid on one connection only has the kind of its object: `of consumer 3`.
+    id: for an id that is valid on one connection only, with its scope, such as `of consumer 3`.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class NameAnnotation(NamedTuple):
 
     @property
     def phrase(self) -> str:
-        """The name with a word about what it is the name of."""
+        """Returns the name with a word that says whose name it is."""
         return _PHRASES.get(self.kind, "") + self.name
 
 
@@ -53,7 +53,7 @@ def list_kinds(session: Analysis, row: int, tree: Tree) -> set[str]:
 
 
 def annotate(resolver: NameResolver, row: int, tree: Tree) -> list[NameAnnotation]:
-    """Says names beside the ids in a row's tree, as far as they have been learned; which these are, each once."""
+    """Adds names to the labels of the ids in a row's tree, as far as known; returns the annotations, each once."""
     found: dict[tuple[str, str], NameAnnotation] = {}
     for kind, scope, node in _find_ids(resolver.session, row, tree):
         known = resolver.find(kind, str(node.value), row, scope)
@@ -65,7 +65,7 @@ def annotate(resolver: NameResolver, row: int, tree: Tree) -> list[NameAnnotatio
 
 
 def _find_ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
-    """The nodes with ids in a row's tree, of what kind and in which scope they are."""
+    """Yields the nodes with ids in a row's tree, with their kind and scope."""
     dissector = find_dissector(session, row)
     if dissector is not None:
         for reference in defects.list_references(dissector, read_context(session, row)):
@@ -75,14 +75,14 @@ def _find_ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, st
 
 
 def _add_text(node: Field, text: str) -> None:
-    """Adds a text to what is said of a node."""
+    """Appends a text to the label of a node."""
     before = defects.format_label(node).text
     text_label = text if before is None else f"{before}, {text}"
     node.spec = replace(node.spec, label=lambda _: text_label)
 
 
 def _find_nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
-    """The nodes at the end of a path of names, those of each element of the arrays on it."""
+    """Yields the nodes at the end of a path of names; for an array on the path, those of each element."""
     for node in nodes:
         if isinstance(node.spec, LayoutSpec):
             yield from _find_nodes(node.children, path)

@@ -1,10 +1,10 @@
-"""Resolves ids to names: learns bindings from a capture's messages once, looks them up when something is shown.
+"""Resolves ids to names: reads the bindings in a capture's messages once, and looks names up when a row is shown.
 
-Theory. The index tells which rows can teach (analyzer.decode.binding_sources). Only these are decoded, each once, in
-the order of rows, as far as somebody asks; whoever asks again later reads on from there. For each id the names it had
-are kept with the rows that brought them, so that a row is shown with the name that was true there: the last one told at
-or before it, else the first one after it. One thread learns; another may look up at the same time, for entries are only
-added.
+Theory. The index finds the rows that may bind names (analyzer.decode.binding_sources). Only these are decoded, each
+once, in the order of rows, up to the row that a caller needs; a later call continues from there. For each id the
+resolver keeps its names and the rows that gave them. A row is shown with the name that was valid there: the last one
+given at or before it, else the first one after it. One thread reads bindings; another may look names up at the same
+time, because entries are only added.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from dissectors.message import Values
 from dissectors.name_binding import BoundName, NameBinding
 
 MOST = 200_000
-"""Ids that are remembered; what comes later stays unnamed."""
+"""Number of ids that are remembered; later ones stay without name."""
 
 MOST_NAMES = 64
-"""Names of one id: then the oldest but the first is forgotten."""
+"""Number of names of one id. When there are more, the oldest one except the first is dropped."""
 
 LONGEST = 4096
-"""Characters of an id or a name beyond which it is not remembered."""
+"""Characters of an id or a name above which it is not remembered."""
 
 EVERYWHERE = -1
-"""The row of what no message tells."""
+"""Stands for the row of a binding that no message gives."""
 
 
 _Id: TypeAlias = tuple[str, str] | tuple[str, str, str, int]
-"""Kind and id; of one that is counted in connections also its scope and the connection's number."""
+"""Kind and id; for an id that is valid on one connection only, also its scope and the connection's number."""
 
 
 class ResolvedName(NamedTuple):
-    """A name, and the row that gave it, or EVERYWHERE."""
+    """Holds a name, and the row that gave it, or EVERYWHERE."""
 
     row: int
     name: str
 
 
 class NameResolver:
-    """Names by kind and id. `kinds`: what to learn; None is everything."""
+    """Resolves names by kind and id. `kinds`: the kinds to read; None for all."""
 
     def __init__(self, session: Analysis, kinds: Collection[str] | None = None) -> None:
         self.session = session
         self.read = 0
-        """Rows from the first on that have been read."""
+        """Number of rows, from the first on, that have been read."""
         self._sources = BindingSourceFinder(session, kinds)
         self._known: dict[_Id, list[ResolvedName]] = {
             (binding.kind, binding.key): [ResolvedName(EVERYWHERE, binding.value)]
@@ -68,8 +68,8 @@ class NameResolver:
     def find(self, kind: str, key: str, row: int, scope: str | None = None) -> ResolvedName | None:
         """Returns the name of an id at a row; None if no message has given it.
 
-        An id that is the same everywhere may also get its name from a later row. A number of a connection gets the
-        latest name before the row.
+        An id that is valid everywhere may also get its name from a later row. An id with a scope gets the latest name
+        at or before the row.
         """
         names = self._known.get(self._make_id(kind, key, row, scope))
         if names is None:
@@ -88,7 +88,7 @@ class NameResolver:
     def learn(self, rows: int, most: int | None = None) -> set[str]:
         """Reads binding sources up to row `rows`, at most `most`; returns the kinds of ids that got a name.
 
-        Rows that were evicted before they were read bind nothing. Names from rows that were read before stay.
+        Rows that were evicted before they were read bind nothing. Names from earlier reads stay.
         """
         if rows <= self.read:
             return set()
@@ -101,7 +101,7 @@ class NameResolver:
         return found
 
     def _keep_binding(self, row: int, binding: NameBinding) -> bool:
-        """Keeps what is news."""
+        """Stores a binding; returns whether it is new."""
         if not self._sources.is_wanted(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
             return False
         name_key = self._make_id(binding.kind, binding.key, row, binding.scope)
@@ -115,7 +115,7 @@ class NameResolver:
         if names[-1].name == known.name:
             return False
         self._sources.forget_repeats()
-        # Another thread may be looking: a list that has been seen only grows, and is replaced when it is long.
+        # Another thread may look names up. So a list only grows, and is replaced when it is full.
         if len(names) < MOST_NAMES:
             names.append(known)
         else:
@@ -123,7 +123,7 @@ class NameResolver:
         return True
 
     def name_bindings(self, rows: Ints) -> Iterator[tuple[int, NameBinding]]:
-        """Yields the bindings in these rows, each with its row; repeated messages are left out."""
+        """Yields the bindings in these rows, each with its row; skips repeated messages."""
         session = self.session
         for part in split_rows(session, rows):
             for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):
@@ -145,7 +145,7 @@ def _row(known: ResolvedName) -> int:
 
 
 def read_request(session: Analysis, row: int) -> Values | None:
-    """Returns the values of the request that a row answers; None where it answers none that is known."""
+    """Returns the values of the request that a row answers; None if the request is unknown."""
     partner = read_cell(session, "partner", row)
     if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
         return None

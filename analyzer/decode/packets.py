@@ -1,8 +1,9 @@
 """Counts retransmissions of messages' bytes, for many rows at once, from the streams' records.
 
-Theory. A retransmission is a run of bytes of one direction, as a row is. So many runs touch a row as begin before its
-end, less those that end at its beginning or before. Both are counted by looking up places in sorted ones, with the
-direction in front of each place. Directions in which nothing came again are left out first, and most are.
+Theory. A retransmission is a range of bytes of one direction, and so is a row. The number of retransmissions that
+overlap a row is the number that begin before its end, minus the number that end at its beginning or before. Two
+searches in sorted positions give both numbers; the number of the direction is put in front of each position. Directions
+without retransmissions, which are most, are skipped first.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 
 _PLACE_BITS = 44
-"""A place in a direction and the number of the direction share 64 bits; 16 TiB are more than a direction has."""
+"""A position and the number of its direction share 64 bits. 16 TiB are enough for any direction."""
 
 
 def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
-    """Returns for n rows how often bytes of them were retransmitted (int64, n).
+    """Returns for n rows how many retransmissions overlap their bytes (int64, n).
 
     streaming: counts only retransmissions before the last packet of a message, because later ones are not known when a
-    row is printed during the capture. list_packets does the same for one row.
+    row is printed during the capture. list_packets() lists the packets of one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
     remaining = slice(repeats.first, len(repeats))
@@ -59,7 +60,7 @@ def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = Fa
 
 
 def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool]]:
-    """Returns the packets that brought a row's bytes, retransmissions among them; `offset` counts in the message."""
+    """Returns the packets with a row's bytes, including retransmissions; `offset` is the offset in the message."""
     offset = 0
     found: list[tuple[int, int, int, int, bool]] = []
     first = session.rows.cell("pieces", row)
@@ -83,7 +84,7 @@ def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool
 
 
 def _list_retransmissions(session: Analysis, row: int) -> list[tuple[int, int, int, int, bool]]:
-    """Retransmissions of bytes of a row, as (packet, time, offset in the message, length, True)."""
+    """Returns retransmissions of a row's bytes, as (packet, time, offset in the message, length, True)."""
     stream, begin = session.rows.cell("stream", row), session.rows.cell("offset", row)
     end = begin + session.rows.cell("length", row)
     client = session.engine.streams.cell("client", stream)
@@ -103,15 +104,15 @@ def _list_retransmissions(session: Analysis, row: int) -> list[tuple[int, int, i
 
 
 def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
-    """Returns the numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
+    """Returns the numbers of the packets with bytes of `rows`, including retransmissions, each once for a row.
 
-    Returns places among `rows` (int64, rising) and as many packet numbers (int64), which rise within a row.
-    streaming: as for retransmissions().
+    Returns indexes in `rows` (int64, rising) and as many packet numbers (int64), which rise within a row. streaming: as
+    in count_retransmissions().
     """
     pieces, index = session.engine.pieces, session.rows
     counts = index.column("count")[rows].astype(np.int64)
     at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + rank_in_runs(counts)
-    there = pieces.column("at")[at] >= 0  # what is negative was lost
+    there = pieces.column("at")[at] >= 0  # a negative location is a lost piece
     found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
     for place in np.flatnonzero(count_retransmissions(session, rows, streaming=streaming)).tolist():
         brought = list_packets(session, int(rows[place]))
@@ -128,6 +129,6 @@ def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = Fals
 
 
 def _count_below(limits: Ints, places: Array) -> Ints:
-    """How many places lie below each limit."""
+    """Returns the number of positions below each limit."""
     below: Ints = np.searchsorted(np.sort(places), limits)
     return below

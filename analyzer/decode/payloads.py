@@ -1,4 +1,4 @@
-"""Payloads that a row's message carries for applications (dissectors.payload)."""
+"""Reads the application payloads in a row's message (dissectors.payload)."""
 
 from __future__ import annotations
 

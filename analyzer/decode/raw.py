@@ -1,9 +1,9 @@
-"""Rows of bytes that no dissector framed: their values, their line, their tree.
+"""Makes the values, the line and the tree of rows of bytes that no dissector framed.
 
-Theory. Such a row has its bytes as its only value, whatever they are. That they are another protocol's, told by their
-first ones, is a finding of the row where one of ours was to be expected: by the server's port, or by the connection. On
-another port it is only in the line. What else a protocol of ours knows of them (dissectors.raw) is for people, in line
-and tree.
+Theory. The only value of such a row is its bytes. If its first bytes show a foreign protocol, and one of ours was
+expected there (by the server's port or by the connection), this is a finding of the row. On any other port it appears
+only in the line. The preamble of a proxy is always a finding. A protocol may recognise more in the bytes
+(dissectors.raw); this appears only in the line and the tree.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _DATA = FieldSpec("data", "bytes")
 WRONG = "wrong-protocol"
 
 _PREFIX = 64
-"""Bytes that tell a foreign protocol."""
+"""Number of bytes that are enough to recognise a foreign protocol."""
 
 
 def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
-    """Returns the bytes, and what they are if that is known."""
+    """Returns the bytes, and a finding if a foreign protocol is recognised."""
     data = defects.read_whole(message)
     return Body({"data": data}, None, tuple(_find_foreign(session, row, data, len(data))))
 
 
 def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: Body) -> str:
-    """Formats the summary line of raw bytes: their number, and what they are. body: their Body."""
+    """Formats the summary line of raw bytes: their number, and their protocol if known. body: their Body."""
     data = defects.read_whole(message)
     known, other = find_nested_info(session, row, data), foreign(data[:_PREFIX])
     texts = [finding.text for finding in body.findings[:1] if finding.code != WRONG]
@@ -51,7 +51,7 @@ def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: 
 
 
 def find_nested_info(session: Analysis, row: int, message: bytes) -> str | None:
-    """Returns what a protocol recognises in unframed bytes, as a line; None if none does."""
+    """Returns the line of the first protocol that recognises unframed bytes; None if none does."""
     return _ask_readers(session, row, message, lambda reader, run: reader.line(run))
 
 
@@ -65,7 +65,7 @@ def make_raw_tree(session: Analysis, row: int, message: bytes) -> Tree:
 
 
 def collect_raw_findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
-    """Returns the findings of raw rows, by their first bytes alone."""
+    """Yields the findings of raw rows, from their first bytes alone."""
     for row in rows[session.rows.column("protocol")[rows] == NO_PROTOCOL].tolist():
         yield from _find_foreign(session, row, read_beginning(session, row), session.rows.cell("length", row))
 
@@ -87,7 +87,7 @@ def _find_foreign(session: Analysis, row: int, prefix: bytes, length: int) -> It
 
 
 def _find_expectation(session: Analysis, row: int) -> str | None:
-    """Where the bytes of a row are, if a protocol of ours is to be expected there."""
+    """Returns why a protocol of ours is expected in a row; None if none is."""
     stream = session.rows.cell("stream", row)
     port_dissector = session.engine.dissector(session.engine.streams.cell("protocol", stream))
     if port_dissector is not None:
@@ -100,7 +100,7 @@ def _find_expectation(session: Analysis, row: int) -> str | None:
 def _ask_readers(
     session: Analysis, row: int, message: bytes | Window, ask: Callable[[RawReader, RawRun], _T | None]
 ) -> _T | None:
-    """The first answer of those who may know; None if nobody does."""
+    """Returns the first result of a raw reader that is not None; None if there is none."""
     run = _make_run(session, row, defects.read_whole(message))
     for reader in registry.raw_readers():
         found = defects.call_or_default(lambda reader=reader: ask(reader, run), None)  # type: ignore[misc]

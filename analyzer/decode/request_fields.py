@@ -1,9 +1,9 @@
-"""Fields of a request that its answer's summary line shows.
+"""Reads fields of a request for the summary line of its response.
 
-Theory. An answer often says the least of an exchange: a size, a version, and not of what. The dissector names the
-fields of the request that people want to read beside it (Dissector.request_fields); whoever makes a row's line asks
-here for their values. A request counts only if its row stands before that of its answer and has not left memory: then a
-row says the same while packets come as it does in the file.
+Theory. A response often repeats little of the exchange: it has a size or a version, but not the object they belong to.
+The dissector lists the fields of the request that the line of the response should show (Dissector.request_fields), and
+the code that formats lines reads their values here. A request counts only if its row is before that of its response and
+has not been evicted. So a row looks the same in a live capture and in a file.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from dissectors.api import Body, Context, Dissector, Pick, Role, State
 from dissectors.message import Path
 
 SHORT = 4096
-"""Bytes of a request up to which it is read together with others."""
+"""Length in bytes up to which requests are read together."""
 
 _NONE = -1
 
 
 class RequestFields(NamedTuple):
-    """The fields of a request that its response repeats, and the code of its operation."""
+    """Holds the fields of a request that its response repeats, and the code of its operation."""
 
     code: int | None
     values: Mapping[str, Any]
 
     def add_to_body(self, body: Body) -> Body:
-        """Returns the body of its answer with it."""
+        """Returns the body of the response with these fields."""
         return body._replace(request=self.values, request_code=self.code)
 
 
 def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
-    """Returns the values of a message, with at least those at the paths; none of raw bytes."""
+    """Returns the values of a message, at least those at the paths; none for raw bytes."""
     dissector, message, context = found
     if dissector is None:
         return {}
@@ -58,7 +58,7 @@ def _make_projection(
 
 
 def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[RequestFields | None]:
-    """Returns for n `undecoded` rows the fields of their requests; None where they are not needed."""
+    """Yields for n `undecoded` rows the fields of their requests; None where they are not needed."""
     known: dict[int, frozenset[Path]] = {}
     for dissector, _, context in undecoded:
         if id(context) not in known:
@@ -71,7 +71,7 @@ def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded])
 
 
 def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
-    """Returns the body of a row with what its line needs of its request."""
+    """Returns the body of a row with the request fields that its line needs."""
     paths = list_request_fields(dissector, context)
     if not paths:
         return body
@@ -82,7 +82,7 @@ def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, c
 def _read_requests(
     session: Analysis, requests: Ints, paths: Sequence[frozenset[Path]]
 ) -> Iterator[RequestFields | None]:
-    """Requests by their rows, _NONE for none; long ones are read when their turn comes."""
+    """Yields the fields of requests, None for _NONE; reads long requests only when their turn comes."""
     there = np.flatnonzero(requests >= 0)
     short = there[session.rows.column("length")[requests[there]] <= SHORT]
     together = dict(zip(short.tolist(), read_undecoded(session, requests[short]), strict=True))
@@ -95,21 +95,21 @@ def _read_requests(
 
 
 def list_request_fields(dissector: Dissector | None, context: Context) -> frozenset[Path]:
-    """Returns the fields of its request that the line about such a message is made of, too."""
+    """Returns the request fields that the line of such a message needs."""
     if dissector is None or context.role is not Role.RESPONSE:
         return frozenset()
     return defects.list_request_fields(dissector, context)
 
 
 def find_request_rows(session: Analysis, rows: Ints) -> Ints:
-    """The row of the request that each of `rows` answers, if it came before and has not left; -1 for the others."""
+    """Returns the row of the request that each row answers, if it came before and is in memory; -1 for the others."""
     requests = session.rows.column("partner")[rows].astype(np.int64)
     usable = (requests >= session.rows.first) & (requests < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
     return np.where(usable, requests, _NONE)
 
 
 def find_own_request_rows(session: Analysis, rows: Ints) -> Ints:
-    """Does the same as find_request_rows(), and returns for a request its own row."""
+    """Returns the same as find_request_rows(), but for a request its own row."""
     found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, find_request_rows(session, rows))
     return found
 

@@ -1,10 +1,10 @@
-"""Names in the place of ids in the line about a row, for people.
+"""Puts names in place of ids in the summary line of a row.
 
-Theory. A line names topics where it would show their ids. This is done to the values, before the dissector makes its
-line of them, so a text that only looks like an id is left alone, and both roads of analyzer.render.forms do the same.
-An id keeps the first name that it had, so a line does not depend on the rows around it: of a file on all that is in it;
-of a stream on what was told at or before its row, however rows come together in blocks. Nothing is learned before the
-first row with a topic's id is written.
+Theory. A line shows topic names instead of ids. The names are put into the values before the dissector formats the
+line, so a text that only looks like an id stays unchanged, and the slow and the fast path of analyzer.render.forms show
+the same. An id keeps its first name, so the line does not depend on the order in which rows are shown. For a file the
+name may come from any row; for a stream, only from the row itself or an earlier one, however rows are divided into
+blocks. Bindings are read only when the first row with a topic id is written.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Key = tuple[str, int | None, int | None, Role]
 
 
 class TopicNamer:
-    """Names topics in bodies before a line is made of them. `streaming`: see Rows.
+    """Puts topic names into bodies before their line is formatted. `streaming`: see RowReader.
 
-    resolver: names that were learned before; whoever passes it makes it learn more. edition: changes when names are
-    learned; lines that were made of bodies before may have ids in place of these names.
+    resolver: a resolver with names; its owner must make it read bindings. edition: changes when names are read; lines
+    formatted before may still show ids.
     """
 
     def __init__(self, session: Analysis, *, streaming: bool = False, resolver: NameResolver | None = None) -> None:
@@ -43,7 +43,7 @@ class TopicNamer:
     def begin_rows(self, rows: Ints) -> bool:
         """Announces the rows that are written next, in rising order.
 
-        Returns False if some of them bind a name that others use.
+        Returns False if some of these rows bind a name, because other rows among them may use it.
         """
         if not self.streaming or not len(rows):
             return True
@@ -60,7 +60,7 @@ class TopicNamer:
     def fill_in_names(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
         """Returns the body with names in place of topic ids, as known at a row.
 
-        Without a row, it uses the last one given to begin().
+        If `row` is None, the last row given to begin_rows() counts.
         """
         paths = self._list_paths(dissector, context)
         if not paths:
@@ -74,7 +74,7 @@ class TopicNamer:
         return body if values is body.values else body._replace(values=values)
 
     def find_topic(self, key: str) -> str:
-        """Returns the name of a topic id, whichever row gives it; the id if none does."""
+        """Returns the name of a topic id, from any row; the id itself if it has none."""
         if self._learns:
             self._resolver.learn(len(self.session.rows))
         return self._find_name(key, len(self.session.rows))
@@ -84,7 +84,7 @@ class TopicNamer:
         return key if known is None or (self.streaming and known.row > row) else known.name
 
     def _replace_names(self, value: Any, path: Path, row: int) -> Any:
-        """A copy with names at the end of a path; the value itself where there are none."""
+        """Returns a copy with names at the end of a path; the value itself if it has none."""
         if isinstance(value, list):
             found = [self._replace_names(each, path, row) for each in value]
             return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
@@ -106,7 +106,7 @@ class TopicNamer:
         return found
 
     def _have_topic_ids(self, rows: Ints) -> bool:
-        """Whether any of these rows may have the id of a topic."""
+        """Returns whether any of these rows may have a topic id."""
         columns = [self.session.rows.column(name)[rows] for name in ("protocol", "code", "version", "role")]
         for protocol, code, version, role in np.unique(np.stack(columns), axis=1).T.tolist():
             dissector = self.session.engine.dissector(protocol)

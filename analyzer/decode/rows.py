@@ -1,8 +1,8 @@
-"""Rows as other programs read them: the keys of docs/reference/output.md, computed a column at a time.
+"""Reads rows as other programs see them: the keys of docs/reference/output.md, column by column.
 
-Theory. A key is a function from many row numbers to as many plain values. What the index holds is looked up for all
-rows at once; what needs the body (error, info, findings, fields) decodes each row once, and only when such a key was
-asked for.
+Theory. A key is a function from many row numbers to as many plain values. Values in the index are looked up for all
+rows at once. The keys error, info, findings and fields need the body; if one of them is requested, each row is decoded
+once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dissectors.finding import Finding
 from dissectors.wire.fast_path import NULL, NULL64
 
 CHUNK, CHUNK_BYTES = 4096, 1 << 20
-"""Rows, and bytes of their messages, that are decoded at one time by those who look at each."""
+"""Rows, and bytes of their messages, that are decoded at a time by code that looks at each row."""
 
 ROLES = [role.name.lower() for role in Role]
 STATES = [state.name.lower() for state in State]
@@ -50,15 +50,15 @@ _ROLES, _STATES, _SIDES = make_text_table(ROLES), make_text_table(STATES), make_
 
 
 FillInNames = Callable[[Dissector, Body, Context, int], Body]
-"""A row's body with names in the place of ids (analyzer.decode.resolved_names): the line for people is made of it."""
+"""Returns a row's body with names in place of ids (analyzer.decode.resolved_names), for the summary line."""
 
 
 class RowReader:
-    """Reads keys of rows that have not left. Keeps names of streams that it has met; of rows and bodies nothing.
+    """Reads keys of rows that are in memory. Caches names of streams, but no rows and no bodies.
 
-    `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
-    `hindsight`: findings are also those that only what comes behind a row can tell, for people; programs get the same
-    findings from a stream and from a file.
+    `streaming`: rows are read as they close, so a row has no partner that closes later, even if it is known by now.
+    `hindsight`: includes findings that depend on later rows. They are for people; programs get the same findings from a
+    stream and from a file.
     """
 
     def __init__(self, session: Analysis, *, streaming: bool = False, hindsight: bool = False) -> None:
@@ -90,7 +90,7 @@ class RowReader:
     ) -> Iterator[dict[str, Any]]:
         """Yields a dict for each row. A body is decoded when its row is reached, and is not kept.
 
-        named: what `info` is made of; machines get it as the message says it.
+        named: puts names into the body that `info` is formatted from; programs get `info` without names.
         """
         columns = [KEYS[key](self, rows).values() if key in KEYS else repeat(None, len(rows)) for key in keys]
         cells = zip(*columns, strict=True)
@@ -183,7 +183,7 @@ class RowReader:
         return IntegerColumn(partners + 1, partners == NULL64)
 
     def read_correlations(self, rows: Ints) -> CellColumn:
-        """Returns the number that an answer repeats, or a text where it counts in a scope."""
+        """Returns correlation numbers, as text with the scope where a number is valid in a scope only."""
         signed, scopes = self.read_integers("correlation", rows), self.take_cells("scope", rows)
         scoped = scopes != NULL
         if not scoped.any():
@@ -200,13 +200,13 @@ class RowReader:
         return TextColumn(named.texts, np.where(is_resolved, 0, named.numbers))
 
     def find_partner_rows(self, rows: Ints) -> Ints:
-        """Returns rows of partners, NULL64 for none."""
+        """Returns the rows of partners; NULL64 for none."""
         partners = self.take_cells("partner", rows).astype(np.int64)
         unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
 
     def read_latencies(self, rows: Ints) -> IntegerColumn:
-        """Nanoseconds, of responses whose request is known."""
+        """Returns nanoseconds, for responses whose request is known."""
         partners = self.take_cells("partner", rows)
         answer = self.take_cells("role", rows) == Role.RESPONSE
         answer &= partners >= 0
@@ -218,7 +218,7 @@ class RowReader:
         return IntegerColumn(found, ~answer)
 
     def read_endpoints(self, rows: Ints, sender: bool) -> TextColumn:
-        """Returns `address:port` of who sent the row, or of who received it."""
+        """Returns `address:port` of the sender or the receiver of each row."""
         side = self.take_cells("side", rows).astype(np.int64)
         key = self.take_cells("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
         return TextColumn(self._endpoints, key)
@@ -292,7 +292,7 @@ ROW_KEYS: Sequence[str] = (
     *("role", "operation", "code", "version", "correlation", "client", "length", "offset", "first_packet"),
     *("last_packet", "partner", "latency_ns", "error", "state", "info", "findings"),
 )
-"""The keys of a row, in order; `fields` comes behind them when asked for."""
+"""The keys of a row, in order; `fields` follows if requested."""
 
 
 def list_keys() -> Iterable[str]:
@@ -303,7 +303,7 @@ def list_keys() -> Iterable[str]:
 def split_rows(
     session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES
 ) -> Iterator[Ints]:
-    """Divides rows into runs of at most `most` rows and about `most_bytes` of messages."""
+    """Yields runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
     sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)
     first = 0

@@ -1,9 +1,10 @@
-"""Texts of many alike messages at once: the fast path beside decoding each for itself.
+"""Makes the texts of many similar messages at once; this is the fast path beside decoding them one by one.
 
-Theory. Of the rows of one operation, version and direction one is read with symbolic values (dissectors.symbolic), and
-what is to be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates);
-those that match it get their text with columns in the places of the marks. What is like nothing is left to the caller,
-who decodes it row by row; tests/analyzer/decode/test_template_decoder.py holds the two equal.
+Theory. Of the rows with the same operation, version and direction, one is decoded with symbolic values
+(dissectors.symbolic). Its text is made once, with marks where symbolic values are printed. This template is matched
+with the other rows (analyzer.decode.templates). Rows that match get the same text, with columns of their own values in
+place of the marks. Rows that match no template are left to the caller, who decodes them one by one;
+tests/analyzer/decode/test_template_decoder.py compares both.
 
 A template compares only what the dissector's readers compared: every use of a symbolic value is a condition.
 """
@@ -42,49 +43,50 @@ from dissectors.symbolic_values import BEGIN, END, Marked
 from dissectors.wire.fast_path import NULL
 
 TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
-"""Rows, and bytes of their messages, to be given at one time: the more, the more are alike."""
+"""Rows, and bytes of their messages, that callers should pass in one call: larger batches have more similar rows."""
 
 WORTH = 24
-"""Rows below which a template costs more than decoding them. Long ones count more, by WORTH_BYTES."""
+"""Number of rows below which a template costs more than decoding them. Each WORTH_BYTES count as one more row."""
 
 WORTH_BYTES = 2048
 
 MANY, FEW = 512, 8
-"""Rows of a kind from which on all known templates are matched with them, and more are made, or templates up to
-which that is: of fewer rows, as they come live, only what will be worth it is tried.
+"""With at least MANY rows of a kind, or fewer than FEW templates, all templates are tried and new ones are made.
+
+Otherwise (few rows at a time, as in a live capture) only templates that are likely to match are tried.
 """
 
 GUESSED, GUESSED_BYTES = 32_768, 4 << 20
-"""Rows, and bytes of their messages, that are guessed at one time: an interrupt waits for no more."""
+"""Rows, and bytes of their messages, that are guessed in one call. An interrupt waits for one call at most."""
 
 LONGEST = 4 << 20
-"""Bytes of a message beyond which it is decoded for itself."""
+"""Length in bytes above which a message is decoded alone."""
 
 REQUEST_BUDGET = 24 << 20
-"""Bytes of requests that are read beside the answers of one call."""
+"""Bytes of requests that are read together with the responses of one call."""
 
 _ONE, _SEVERAL, _PAIR = range(3)
-"""How a message lies: in one piece, in several, or read with the request that it answers."""
+"""Where the bytes of a message are: in one piece, in several, or (pair) followed by those of the request it answers."""
 
 MOST_TEMPLATES, MOST_OF_A_KIND = 2048, 128
-"""Templates in memory, in all and for messages of one kind; a large one counts as many."""
+"""Largest number of templates in memory, in all and for one kind of messages; a large template counts as several."""
 
 MOST_TRIED = 1024
-"""A template is worth its cost if at least one in so many rows matches: each is matched with all rows left."""
+"""A template is kept if more than one row in MOST_TRIED matches, because each is matched with all remaining rows."""
 
 POOR_IN_A_ROW, MOST_POOR = 4, 64
-"""Templates that were not worth their cost after which no more are made: for these rows, and in all."""
+"""Number of useless templates after which no more are made: for these rows, and for this kind of messages."""
 
 _MARK = re.compile(f"{BEGIN}([0-9]+){END}")
 
 BodyTexts = Mapping[str, str]
-"""The texts of a row's body, by slot: with marks."""
+"""The texts of a row's body by slot, with marks."""
 
 MakeBodyTexts = Callable[[Body, Dissector, Context], BodyTexts]
 
 
 class TemplateGroup(NamedTuple):
-    """Rows that have the same text but for what differs; `tried`: their places, and those of rows that fell out."""
+    """Holds rows that match one template. `tried`: indexes of all rows that were compared with it."""
 
     tried: Ints
     match: TemplateMatch
@@ -97,14 +99,14 @@ class TemplateGroup(NamedTuple):
 
 @dataclass(slots=True)
 class MessageTemplates:
-    """The templates for one operation, version and direction. `poor`: how many were of no use."""
+    """Holds the templates for one operation, version and direction. `poor`: number of useless ones."""
 
     templates: list[Template] = field(default_factory=list)
     poor: int = 0
 
 
 class TemplateCache:
-    """The templates found so far, by kinds of messages; `count`: their cost, as MOST_TEMPLATES limits it."""
+    """Holds the templates by kind of messages. `count`: their total cost, limited by MOST_TEMPLATES."""
 
     def __init__(self) -> None:
         self.kinds: OrderedDict[Hashable, MessageTemplates] = OrderedDict()
@@ -117,7 +119,7 @@ class TemplateCache:
         return kind
 
     def trim(self) -> None:
-        """Forgets the kinds that were met longest ago, if there is too much."""
+        """Drops the least recently used kinds while the total cost is above the limit."""
         while self.count > MOST_TEMPLATES:
             self.count -= sum(template.cost for template in self.kinds.popitem(last=False)[1].templates)
 
@@ -125,9 +127,9 @@ class TemplateCache:
 class TemplateDecoder:
     """Decodes many similar rows with templates, and keeps the templates. `say` makes the texts of a decoded body.
 
-    cache: templates of another decoder, also of another analysis, whose `say` makes the same texts. needs_requests:
-    whether one of the texts is the summary line, for which an answer may need its request. Then both messages match a
-    template, or neither.
+    cache: templates of another decoder whose `say` makes the same texts; it may belong to another analysis.
+    needs_requests: whether one of the texts is the summary line, for which a response may need its request. Then
+    response and request match a template together.
     """
 
     def __init__(
@@ -136,10 +138,10 @@ class TemplateDecoder:
         self._reader, self._session, self._say, self._needs_requests = reader, reader.session, say, needs_requests
         self._templates = TemplateCache() if cache is None else cache
         self._hints: list[Mapping[str, str]] = []
-        """What orphans of these rows are read as; in a key of a kind, -2 stands for the first."""
+        """Extra contexts of the orphans among these rows. In a key, -2 stands for the first, -3 for the next."""
 
     def find_groups(self, rows: Ints) -> list[TemplateGroup]:
-        """Groups of places in `rows`; what is in none is like nothing."""
+        """Returns groups of indexes in `rows`; rows in no group match no template."""
         found: list[TemplateGroup] = []
         for key, places in self._find_alike(rows):
             kind = self._templates.find_or_add(self._make_key(key))
@@ -150,7 +152,7 @@ class TemplateDecoder:
         return [group for group in found if len(group.match.rows)]
 
     def _make_key(self, key: tuple[int, ...]) -> Hashable:
-        """The same without what is only this analysis's number of something."""
+        """Returns the key without the numbers that are valid in this analysis only."""
         *numbers, extra, protocol, lies, finding_flags = key
         engine = self._session.engine
         extras = self._read_extra(extra)
@@ -163,7 +165,7 @@ class TemplateDecoder:
         return self._hints[-2 - number] if number < 0 else self._session.engine.extras[number]
 
     def _number_hints(self, rows: Ints, extra: Ints) -> None:
-        """Writes what orphans are read as into their extra contexts, so that those that are read alike are a kind."""
+        """Writes numbers of hints into the `extra` cells of orphans, so that orphans with equal hints are one kind."""
         known: dict[tuple[tuple[str, str], ...], int] = {}
         orphans = find_orphans(self._session, rows)
         begin = 0
@@ -175,7 +177,7 @@ class TemplateDecoder:
         self._hints = [dict(items) for items in known]
 
     def _find_alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
-        """Places of whole rows of the same kind, if there are enough of them to make a template."""
+        """Yields the complete rows of each kind that has enough rows for a template."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
         if len(rows) >= WORTH:
@@ -203,10 +205,11 @@ class TemplateDecoder:
                     yield (*kind, how, finding_bits), some
 
     def _join_requests(self, rows: Ints, places: Ints, lies: int, budget: int) -> tuple[dict[int, Ints], int]:
-        """Answers that need their request, by how they lie: beside it, as far as there is room for so many bytes.
+        """Divides responses by where their bytes are: those without request, and those read together with it.
 
-        Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort. Gives also
-        the room that is left.
+        Requests are read up to `budget` bytes; also returns the remaining budget. Responses without known request show
+        no request fields, so they are similar to each other. Responses with a long request, or above the budget, are
+        left out.
         """
         requests = find_request_rows(self._session, rows[places])
         known = np.flatnonzero(requests >= 0)
@@ -257,12 +260,12 @@ class TemplateDecoder:
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1
-            if made is None:  # so it is of most others of this length, and they must not use up all attempts
+            if made is None:  # Most other messages of this length would fail, too.
                 done = np.flatnonzero(length == length[done[0]])
             places, at, length = (np.delete(column, done) for column in (places, at, length))
 
     def _locate_bytes(self, rows: Ints, lies: int) -> tuple[ByteSource, Ints, Ints]:
-        """Where the bytes of rows can be read, all in one piece: places and lengths."""
+        """Returns a source in which the bytes of each row are contiguous, and their positions and lengths."""
         table, session = self._session.rows, self._session
         first, length = table.column("pieces")[rows], table.column("length")[rows]
         if lies == _ONE:
@@ -292,24 +295,24 @@ class TemplateDecoder:
             if made is not None and row_findings:
                 made = made._replace(body=made.body._replace(findings=(*row_findings, *made.body.findings)))
             body_texts = {} if made is None else self._say(made.body, dissector, context)
-        except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
+        except Exception:  # of any kind: decoding the row alone raises and reports it again
             return None
         if made is None:
             return None
         texts = {slot: _cut_text(text, made.builder) for slot, text in body_texts.items()}
-        # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
+        # Text that is not printable ASCII would have to be escaped for terminals.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
         return Template(made.builder, texts)
 
 
 def _estimate_worth(length: Ints) -> int:
-    """What decoding messages of these lengths one by one costs, in short ones."""
+    """Returns the cost of decoding messages of these lengths one by one, as a number of short messages."""
     return len(length) + int(length.sum()) // WORTH_BYTES
 
 
 def _find_likeliest(length: Ints) -> int:
-    """The first message of the length that most have: more are like it than like most others."""
+    """Returns the first message of the most frequent length: most other messages are likely to be similar to it."""
     _, first, count = np.unique(length, return_index=True, return_counts=True)
     return int(first[count.argmax()])
 
@@ -319,7 +322,7 @@ def _is_plain(part: bytes) -> bool:
 
 
 def _read_nested(match: Sequence[TemplateMatch]) -> None:
-    """Reads what has a value of its own in all messages together, for each call costs as much as many."""
+    """Decodes the nested values of all groups together, because each call has a high fixed cost."""
     requests = [(each, *question) for each in match for question in each.list_nested()]
     values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in requests}
     for read in dict.fromkeys(nested.read for _, nested, *_ in requests):
@@ -335,7 +338,7 @@ def _read_nested(match: Sequence[TemplateMatch]) -> None:
 
 
 def _cut_text(text: str, builder: TemplateBuilder) -> list[bytes | Marked]:
-    """A text at its marks."""
+    """Splits a text at its marks."""
     parts: list[bytes | Marked] = []
     for index, part in enumerate(_MARK.split(text)):
         if index % 2:

@@ -1,4 +1,4 @@
-"""Values of a template as JSON: marks where they are symbolic, so that the text stands for that of many messages."""
+"""Writes the values of a template as JSON, with marks for symbolic values, so that one text serves many messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MarkingWriter(JsonWriter):
         return json.dumps(value) if text is None else escape_json(text)
 
     def dumps(self, value: Any) -> bytes:
-        """Returns one value as JSON without a line break; it may contain marks, so it is not escaped."""
+        """Returns one value as JSON without a line break. The text may contain marks, so it is not escaped."""
         out = orjson.dumps(value, self._make_plain, OPTIONS)
         if len(out) > self._suspicious and self._has_long_list(value):
             raise TypeError("a list is too long")

@@ -1,9 +1,9 @@
-"""Matches a template with many messages: which of them match, and their values where they may differ.
+"""Matches a template with many messages, and reads the values of those that match.
 
-Theory. Between stretches of any length (texts, bytes) a message of a template is made of segments of constant width.
-For many messages each segment is a matrix of bytes: it begins where the stretch before it ends, and tells how long the
-next one is. Messages that do not match fall out on the way, most of them in the first segment; what is left gives
-numbers and texts a column at a time.
+Theory. A message of a template consists of segments of constant width between stretches of variable length (texts,
+bytes). For many messages each segment is a matrix of bytes: it begins where the stretch before it ends, and it contains
+the length of the next stretch. Messages that do not match are dropped on the way, most of them in the first segment.
+Numbers and texts of the others are read column by column.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ from dissectors.symbolic_values import (
 from dissectors.wire.checksum import crc32c
 
 LONGEST_TEXT = 512
-"""Bytes that are shown of a text, or of bytes, beyond which its message is decoded for itself."""
+"""Number of bytes shown of a text or of bytes above which the message is decoded alone."""
 
 _PADDING, _LITTLE = 4, 64
-"""How many times the mean of its column such a text may be, and how many bytes longer: all take as much room."""
+"""A text may be _PADDING times the mean length of its column plus _LITTLE bytes, because all cells have equal width."""
 
 _LIKELY = 4
-"""Rows that must be likely to match, so that a template is worth matching with them."""
+"""Number of matching rows that must be expected before a template is tried."""
 
 _SMALL = 4096
-"""Bytes of a message whose template takes little memory."""
+"""Length in bytes of a message whose template takes little memory."""
 
 _MOST = (1 << 63) - 1
 
 
 def _count_groups(number: int) -> int:
-    """How many times four digits it has."""
+    """Returns the number of groups of four digits."""
     return -(-len(str(number)) // 4)
 
 
 SPLICE = 1
-"""A control character, which no text has."""
+"""A control character, which no text contains."""
 
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint16)
 _READABLE = np.isin(np.arange(256), sorted(RUNNING))
@@ -76,21 +76,21 @@ _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 _NUMERIC = np.isin(np.arange(256), list(b"-0123456789"))
 
 _LOOKS = (16, 64, LONGEST_TEXT + 1)
-"""Bytes in which the end of a run is looked for: most are short."""
+"""Numbers of bytes in which the end of a run is searched, one after the other: most runs are short."""
 
 
 def _are_short_enough(size: Ints) -> Bools:
-    """Which of a column of texts are short enough to stand in it."""
+    """Returns which texts of a column are short enough for its cells."""
     found: Bools = size <= min(LONGEST_TEXT, _PADDING * int(size.mean()) + _LITTLE if len(size) else 0)
     return found
 
 
 Parts = Sequence[bytes | Marked]
-"""A text, cut at its marks."""
+"""A text, split at its marks."""
 
 
 class ByteSource(Protocol):
-    """The capture room's Store, as far as it is needed here."""
+    """Describes the methods of Store that matching needs."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
         """Returns rows of `width` bytes at many places."""
@@ -100,7 +100,7 @@ class ByteSource(Protocol):
 
 
 class ConcatenatedMessages:
-    """Messages that lie nowhere in one piece, put together."""
+    """Holds messages that are not contiguous in the capture, as one bytes object."""
 
     def __init__(self, messages: Sequence[bytes]) -> None:
         self._data = b"".join(messages)
@@ -108,7 +108,6 @@ class ConcatenatedMessages:
 
     def gather(self, locations: Ints, width: int) -> Cells:
         """Returns `width` bytes at n positions (n, width); bytes after the last message are undefined."""
-        # What lies behind the last message is anything.
         found: Cells = self._bytes.take(locations[:, None] + np.arange(width), mode="clip")
         return found
 
@@ -119,7 +118,7 @@ class ConcatenatedMessages:
 
 
 class TemplateBreak(NamedTuple):
-    """A part of variable width, and its place in the template's message."""
+    """Holds a part of variable width, and its position in the template's message."""
 
     begin: int
     end: int
@@ -136,7 +135,7 @@ class Template:
             TemplateBreak(term.at, term.at + term.size, term) for term in builder.flowing if not builder.fixed[term.at]
         )
         settled = {each.extent.begin for each in builder.stretches if each.settled}
-        # What is read in two ways is one break, and none as soon as one of them has the same length in all messages.
+        # Bytes that are read in two ways are one break, or none if one of the readings has a constant length.
         stretches = {
             each.extent.begin: TemplateBreak(each.extent.begin, each.extent.end, each)
             for each in builder.stretches
@@ -157,26 +156,26 @@ class Template:
 
     @property
     def cost(self) -> int:
-        """How many small ones take as much memory."""
+        """Returns the memory that it takes, as a number of small templates."""
         return 1 + len(self.builder.data) // _SMALL
 
     def is_likely(self, rows: int) -> bool:
-        """Returns whether enough of so many rows are likely to match, judging by the earlier matches."""
+        """Returns whether enough of `rows` rows are likely to match, judging by earlier matches."""
         return self.hits * rows >= _LIKELY * self.tried
 
     def locate(self, at: int) -> tuple[int, int]:
-        """Returns the segment that has a place of the template's message, and the offset in that segment."""
+        """Returns the segment that contains a position of the template's message, and the offset in that segment."""
         segment = bisect_left(self.ends, at)
-        # A stretch ends where the next segment begins, which may have no byte before the next stretch.
+        # A stretch ends where the next segment begins; that segment may be empty.
         if at < self.begins[segment]:
             segment -= 1
         return segment, at - self.begins[segment]
 
 
 class TemplateMatch:
-    """The messages that match a template: `rows` are their places among the given ones.
+    """Holds the messages that match a template: `rows` are their indexes among the given messages.
 
-    at: where each begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
+    at: where each message begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
     """
 
     def __init__(self, template: Template, store: ByteSource, at: Ints, length: Ints) -> None:
@@ -197,7 +196,7 @@ class TemplateMatch:
         self._check_messages()
 
     def _read_segment(self, segment: int, anchor: Ints) -> Ints:
-        """Reads a segment of all messages; gives where the next one begins, or where the last one ends."""
+        """Reads a segment of all messages; returns where the next one begins, or where the last one ends."""
         template = self.template
         width = template.ends[segment] - template.begins[segment]
         self.anchors.append(anchor)
@@ -223,7 +222,7 @@ class TemplateMatch:
         return following[good]
 
     def _read_variable(self, term: Term, begin: Ints) -> Ints:
-        """Reads what is of any width; gives how many bytes it takes in each message, 0 where it is too long."""
+        """Reads a number of variable width; returns its bytes in each message, 0 where it is too long."""
         if term.code != FLOWING:
             return self._measure_run(_READABLE if term.code == RUN else _NUMERIC, self.at + begin)
         raw = self._store.gather(self.at + begin, WIDEST)
@@ -236,7 +235,7 @@ class TemplateMatch:
         return taken
 
     def _measure_run(self, those: Bools, at: Ints) -> Ints:
-        """How many such bytes stand there; 0 where they are too many for a cell."""
+        """Returns the number of consecutive bytes of a class; 0 where they are too many for a cell."""
         taken = np.zeros(len(at), np.int64)
         left = np.arange(len(at))
         for width in _LOOKS:
@@ -248,7 +247,7 @@ class TemplateMatch:
         return taken
 
     def _read_decimal(self, term: Term) -> tuple[Ints, Bools]:
-        """The number in the digits of each message, and whether it is written as one."""
+        """Returns the number that the digits of each message give, and whether they are a canonical number."""
         begin = self.find_position(term.at)
         size = self.find_position(term.at + term.size) - begin
         raw = self._store.gather(self.at + begin, min(int(size.max(initial=1)), DIGITS + 1))
@@ -276,7 +275,7 @@ class TemplateMatch:
             self._nested = {key: list(compress(values, matching)) for key, values in self._nested.items()}
 
     def _check_messages(self) -> None:
-        """Conditions, extents, what can be printed, checksums: the dearest last."""
+        """Checks conditions, extents, printable texts and checksums; the most expensive checks last."""
         builder = self.template.builder
         good = np.ones(len(self.rows), bool)
         for extent in builder.extents:
@@ -320,17 +319,17 @@ class TemplateMatch:
                 yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
 
     def list_nested_values(self) -> Iterator[tuple[NestedValue, Values]]:
-        """Yields each nested value, and what it is in each message."""
+        """Yields each nested value, and its value in each message."""
         for nested in self.template.builder.stretches:
             if type(nested) is NestedValue:
                 yield nested, self._list_values(nested)
 
     def read_messages(self) -> list[bytes]:
-        """Returns the bytes of each message, with those of the request that it is read with."""
+        """Returns the bytes of each message, followed by those of the request with which it is decoded."""
         return self._store.read_many(self.at, self._length)
 
     def set_nested_values(self, values: Mapping[int, Values]) -> None:
-        """Takes what was asked, by the id of each Nested; messages without a value fall out."""
+        """Sets the decoded values by the id of each NestedValue; drops messages without a value."""
         self._nested = dict(values)
         good = np.ones(len(self.rows), bool)
         for found in values.values():
@@ -339,7 +338,7 @@ class TemplateMatch:
         self._keep_matching(self._meet_conditions(nested=True))
 
     def _meet_conditions(self, nested: bool) -> Bools:
-        """Which messages meet the conditions about nested values, or all others."""
+        """Returns which messages meet the conditions on nested values, or all other conditions."""
         good = np.ones(len(self.rows), bool)
         for block in () if nested else self.template.bounds:
             good &= block.find_matches(self.segments[block.segment])
@@ -356,7 +355,7 @@ class TemplateMatch:
         return found
 
     def find_position(self, at: int) -> Ints:
-        """Returns where a place of the template is in each message."""
+        """Returns where a position of the template is in each message."""
         segment, inside = self.template.locate(at)
         return self.anchors[segment] + inside
 
@@ -376,7 +375,7 @@ class TemplateMatch:
             return self._flowing[term]
         if term.code == RUN:
             return self.find_position(term.at + term.size) - self.find_position(term.at)
-        if term.code == DECIMAL:  # its bytes must be the same
+        if term.code == DECIMAL:  # its bytes are the same in all messages
             return np.full(len(self.rows), int(self.template.builder.data[term.at : term.at + term.size]), np.int64)
         segment, inside = self.template.locate(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
@@ -404,7 +403,7 @@ class TemplateMatch:
         return self._add_terms(extent.terms) - extent.bias
 
     def _read_content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
-        """The first bytes of a stretch, zero behind its end."""
+        """Returns the first bytes of a stretch, with zeros behind its end."""
         begin = self.find_position(stretch.extent.begin)
         size = self._measure_stretch(stretch)
         width = int(size.max(initial=0))
@@ -415,13 +414,13 @@ class TemplateMatch:
         return content
 
     def make_parts(self, slot: str) -> list[bytes | Cells]:
-        """Returns the text of a slot for each message; SPLICE marks places for `splices`."""
+        """Returns the text of a slot for each message; SPLICE marks the positions for `splices`."""
         if not self._written:
             self._write_integers()
         return [part if type(part) is bytes else self._make_cells(part) for part in self.template.texts[slot]]
 
     def _write_integers(self) -> None:
-        """Makes the cells of all integers, those of about the same size together: each call costs as much as many."""
+        """Makes the cells of all integers; those of similar size together, because each call has a high fixed cost."""
         marks = [mark for mark in self.template.builder.marks if type(mark) is Integer]
         by_groups: dict[int, list[tuple[int, Ints]]] = {}
         for mark in marks:
@@ -456,7 +455,7 @@ class TemplateMatch:
             return np.full((len(self.rows), 1), SPLICE, np.uint8)
         if type(mark) is MadeText:
             made = self._compute_number(mark)
-            if (made == made[0]).all():  # as limits and timeouts mostly are
+            if (made == made[0]).all():  # most limits and timeouts are equal
                 text = cells.make_cells([mark.function(int(made[0])).encode()])
                 return np.broadcast_to(text, (len(made), text.shape[1]))
             numbers, back = np.unique(made, return_inverse=True)

@@ -1,7 +1,8 @@
-"""Facts that the handshakes of TLS connections tell, with keys and without.
+"""Collects facts from the handshakes of TLS connections, with and without keys.
 
-Theory. Hellos, the certificates of TLS 1.2, and alerts of a handshake are in the clear. If keys were tried on a
-connection, the engine has its facts. Otherwise its raw rows are read again, as far as a handshake reaches.
+Theory. Hello messages, the certificates of TLS 1.2, and alerts during a handshake are not encrypted. If keys were tried
+on a connection, the engine has its facts. Otherwise the first raw rows of the connection are read again, at most as
+many bytes as a handshake takes.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from analyzer.tls.session import TlsSession
 from dissectors.foreign import foreign
 
 MOST_READ = 1 << 16
-"""Bytes of a direction that are read to find what a handshake says."""
+"""Bytes of each direction that are searched for handshake messages."""
 
 _PREFIX = 64
 
 
 def find_raw_rows(session: Analysis, streams: Ints | None = None) -> dict[int, dict[int, int]]:
-    """Returns by stream and side the first raw row, of streams in which one of these begins with TLS.
+    """Returns the first raw row by stream and side, for streams in which one of these rows begins with TLS.
 
     streams: only these (int64, n).
     """
@@ -46,11 +47,11 @@ def find_raw_rows(session: Analysis, streams: Ints | None = None) -> dict[int, d
 
 
 _FOUND: WeakKeyDictionary[Analysis, dict[int, dict[int, int]]] = WeakKeyDictionary()
-"""What find_raw_rows() gives of analyses that were read to their end."""
+"""Results of find_raw_rows() for analyses that have ended."""
 
 
 def list_raw_rows(session: Analysis, streams: Ints) -> dict[int, dict[int, int]]:
-    """Returns what find_raw_rows() does, for these streams at least; once the end was read, it searches only once."""
+    """Returns the result of find_raw_rows(), at least for these streams. At the end of the input, it searches once."""
     if not session.ended:
         return find_raw_rows(session, streams)
     if session not in _FOUND:
@@ -59,7 +60,7 @@ def list_raw_rows(session: Analysis, streams: Ints) -> dict[int, dict[int, int]]
 
 
 def read_facts(session: Analysis, stream: int, rows: Mapping[int, int] | None = None) -> TlsFacts | None:
-    """Returns what a stream says of its TLS; None if it has none. rows: its first raw rows by side, if known."""
+    """Returns the TLS facts of a stream; None if it has none. rows: its first raw rows by side, if known."""
     found = session.engine.tls.find(stream)
     if found is not None:
         return found
@@ -71,7 +72,7 @@ def read_facts(session: Analysis, stream: int, rows: Mapping[int, int] | None = 
 
 
 def _read_beginning(session: Analysis, row: int, most: int = MOST_READ) -> bytes:
-    """Returns the first bytes of a row, up to the first that is lost."""
+    """Returns the first bytes of a row, up to the first lost one."""
     pieces, parts = session.engine.pieces, []
     first, count = session.rows.cell("pieces", row), session.rows.cell("count", row)
     for place in range(first, first + count):
@@ -84,6 +85,6 @@ def _read_beginning(session: Analysis, row: int, most: int = MOST_READ) -> bytes
 
 
 def is_decrypted(session: Analysis, row: int) -> bool:
-    """Returns whether the bytes of a row are plaintext of TLS; what its packets carried is ciphertext then."""
+    """Returns whether the bytes of a row are decrypted TLS; its packets carried ciphertext then."""
     facts = session.engine.tls.find(session.rows.cell("stream", row))
     return facts is not None and facts.is_decrypted

@@ -1,5 +1,5 @@
-"""Exports chosen messages for other programs: as packets, as bytes, as the payloads that they carry.
+"""Exports chosen messages for other programs: as packets, as bytes, as their payloads.
 
-Headless: a session and row numbers in, bytes into an output. Files come into being whole or not at all (output.py);
-tables are written by analyzer.pipeline, lines of text by analyzer.render.
+Input is a session and row numbers, output is bytes. Files are written completely or not at all (output.py).
+analyzer.pipeline writes tables, analyzer.render writes lines of text.
 """

@@ -1,12 +1,12 @@
-"""A folder of files named after their content, with an index.
+"""Writes a folder of files with readable names, and an index.
 
-Theory. Names are for people and safe above all, so they may be cut or numbered; which row and field a file came from is
-said by a line of the index. There may be a file for each of millions of records: their number is bounded.
+Theory. File names are for people and must be safe, so they may be cut or numbered. A line of the index says which row
+and field a file came from. Millions of records may have a file each, so the number of files is bounded.
 
-What a capture names may be anything. A name keeps ASCII letters, digits, dot, dash and underscore; whatever else there
-is becomes an underscore, so that none is a path, hides, moves a terminal's cursor or means a device. What has the same
-name as one before gets a number, also where only upper and lower case differ, for file systems that do not tell them
-apart.
+A name in a capture may contain anything. A file name keeps ASCII letters, digits, dot, dash and underscore; all other
+characters become an underscore. So no name is a path, is hidden, moves a terminal's cursor or stands for a device. A
+name that was used before gets a number, also if only upper and lower case differ, because some file systems ignore
+case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.errors import UserError
 
 LONGEST = 120
-"""Characters before the suffix; file systems take 255 bytes."""
+"""Characters before the suffix; file systems allow 255 bytes."""
 
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -37,7 +37,7 @@ def safe_name(text: str) -> str:
 
 
 class FileNames:
-    """Names in one folder, before their suffixes, each given once."""
+    """Returns unique names in one folder, before their suffixes."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
@@ -47,7 +47,7 @@ class FileNames:
         stem = safe_name(text)
         key = stem.casefold()
         count = self._used[key] = self._used.get(key, 0) + 1
-        # A tilde is in no safe name, so what is numbered meets no other.
+        # Safe names have no tilde, so numbered names are unique.
         return stem if count == 1 else f"{stem}~{count}"
 
 
@@ -55,7 +55,7 @@ MOST_FILES = 100_000
 
 
 class Folder:
-    """Files are added one by one; `count` of them and their `bytes` so far. most: None for no bound."""
+    """Adds files one by one; `count` files with `bytes` bytes so far. most: None for no bound."""
 
     def __init__(self, path: str, called: str, index: BinaryIO, most: int | None) -> None:
         self.count = self.bytes = 0
@@ -68,7 +68,7 @@ class Folder:
     def add(self, text: str, suffix: str, data: bytes, about: Mapping[str, Any], group: Hashable = None) -> None:
         """Adds a file with `data`; its name resembles `text`. Raises UserError.
 
-        group: what follows one another with the same text and group has the same name and differs by suffix.
+        group: consecutive files with the same text and group have the same name and differ by suffix.
         """
         if self.count == self._most:
             raise UserError(
@@ -90,7 +90,7 @@ class Folder:
 
 @contextmanager
 def create_filled_folder(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
-    """Creates a folder with an index; it gets its name at the end of the block. Raises UserError."""
+    """Creates a folder with an index; the folder gets its name at the end of the block. Raises UserError."""
     with create_folder(path, force=force) as hidden:
         try:
             index = open(os.path.join(hidden, INDEX), "xb")  # noqa: SIM115

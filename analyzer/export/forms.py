@@ -1,8 +1,8 @@
 """The forms of exports: the output of each, and its requirements.
 
-Theory. What cannot be done is said before anything is written, and what is written appears whole or not at all
-(analyzer.capture.output). A form is a function of a session and rows that tells how far it has come, and stops where
-whoever is told raises: a user who has seen enough leaves nothing behind.
+Theory. Impossible requests are rejected before anything is written, and output appears completely or not at all
+(analyzer.capture.output). A form is a function of a session and rows that reports its progress to a callback. If the
+callback raises, the export stops and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")
 TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
-"""Those of analyzer.pipeline.table_schemas, which would bring pyarrow along."""
+"""The tables of analyzer.pipeline.table_schemas, whose import would bring pyarrow."""
 
 MORE_TABLES = ("files", "reports")
-"""Those that are written if they are asked for; `reports` takes one more reading of all messages."""
+"""Tables that are written only on request; `reports` needs another reading of all messages."""
 
 TOGETHER = 98_304
-"""Rows after which it is told how many have been written."""
+"""Number of rows between two progress reports."""
 
 
 def ignore_progress(done: int | None) -> None:
-    """Ignores progress; the default where nobody watches an export."""
+    """Ignores progress; the default callback of an export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ExportRequest:
     """The options of an export. fields: None if not given; tables: empty for all.
 
     together: number of rows after which `watch` gets the number of written rows (None if the form cannot count them);
-    the export ends with what it raises. config: asked for sets of columns.
+    an exception from `watch` ends the export. config: called for sets of columns.
     """
 
     out: str
@@ -67,7 +67,7 @@ class ExportRequest:
 
 
 def check(request: ExportRequest) -> None:
-    """Raises UserError if the export cannot be written, as far as that is known before it begins."""
+    """Raises UserError if the export cannot be written, as far as that is known in advance."""
     if request.form == "parquet":
         extras.require_extra("parquet", "export --as parquet")
         if request.out == STANDARD:
@@ -80,11 +80,11 @@ def check(request: ExportRequest) -> None:
     else:
         check_file(request.out, force=request.force)
     if request.form in LINES:
-        _printer(request, BytesIO())  # a key that does not exist is told now
+        _printer(request, BytesIO())  # raises for an unknown key
 
 
 def _parts(request: ExportRequest, rows: Ints) -> Iterator[Ints]:
-    """The rows, some at a time, and how many have been dealt with."""
+    """Yields the rows in parts, and reports progress."""
     for first in range(0, len(rows), request.together):
         request.watch(first)
         yield rows[first : first + request.together]
@@ -142,7 +142,7 @@ def _packets(request: ExportRequest, session: Session, rows: Ints) -> str:
     if request.embed_keys:
         from analyzer.export.secrets import list_secrets
 
-        # Whoever reads them must see the connections from their handshakes on.
+        # A reader needs the connections from their handshakes on.
         wanted, key_log = packets.packets_of_streams(session, rows), list_secrets(session, rows)
     else:
         wanted, key_log = packets.packets_of(session, rows, handshakes=request.handshakes), []
@@ -198,10 +198,10 @@ def write_bytes(data: bytes, path: str, *, force: bool = False) -> None:
 
 
 class ExportFormat(NamedTuple):
-    """A form of export. write: writes rows and says what it has written. suffixes: ends of a name that mean it.
+    """A form of export. write: writes rows and returns a description. suffixes: file name endings that select it.
 
-    says: an option that means it, too. folder: what it writes is one. about: what it is, for people. bare: what it
-    writes can't be masked, and is called so.
+    says: an option that selects it, too. folder: the output is a folder. about: a description for people. bare: what
+    the output contains, if secrets in it cannot be masked.
     """
 
     write: Callable[[ExportRequest, Session, Ints], str]

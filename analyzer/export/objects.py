@@ -1,7 +1,7 @@
 """Exports the payloads of chosen messages, each to a file: keys and values of records, bodies, data of nodes.
 
-Theory. A dissector says what that is and what it is called (dissectors.payload), from decoded values in which ids of
-topics have names, where the capture tells them. What is a secret is left out unless it was asked for.
+Theory. A dissector finds payloads and their names (dissectors.payload) in decoded values; topic ids in them are
+replaced by names, if the capture has them. Secrets are left out unless the user asks for them.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _ABOUT = ("number", "id", "protocol", "operation")
 
 
 class StoredObject(NamedTuple):
-    """Counts what was left out. items: of lists that are too long to be read completely (dissectors.wire.embedded)."""
+    """Counts what was left out. items: items of lists that are too long to be read (dissectors.wire.embedded)."""
 
     secrets: int
     items: int = 0
 
 
 class Objects:
-    """Writes a file for each, into a folder.
+    """Writes a file for each payload, into a folder.
 
-    What was sent in several messages is written once, whole, with the one that completes it. Messages with portions of
-    it wait for that one; those of which it does not come, or can't be read, are written as they are.
+    A reassembled message is written once, with the message that completes it. Messages with its fragments wait for that
+    one. If it does not come, or cannot be read, they are written as they are.
     """
 
     def __init__(self, session: Analysis, folder: Folder, *, show_secrets: bool = False) -> None:
@@ -52,7 +52,7 @@ class Objects:
         self._passed = FragmentTracker(session)
 
     def write(self, rows: Ints) -> None:
-        """Writes those of rows, which come behind the rows before; the session is at its end. Raises UserError."""
+        """Writes payloads of rows, which must follow the rows before; the session has ended. Raises UserError."""
         for part in split_rows(self._session, rows):
             about = self._reader.read_objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
@@ -63,7 +63,7 @@ class Objects:
                     self._fragment(row, fragment_of_row)
 
     def finish(self) -> StoredObject:
-        """Writes what has waited in vain; says what was left out of all."""
+        """Writes the fragments that still wait; returns what was left out in total."""
         for rows in self._waiting.values():
             self._alone(rows)
         self._waiting.clear()
@@ -86,14 +86,14 @@ class Objects:
                 self._write(row, {**found, "joined": [part + 1 for part in parts]}, readable, body)
 
     def _alone(self, rows: list[int]) -> None:
-        """Portions as they are."""
+        """Writes fragments as they are."""
         numbers = np.array(rows)
         about = self._reader.read_objects(_ABOUT, numbers)
         for row, found in zip(rows, about, strict=True):
             self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 
     def _write(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> None:
-        """What one row carries; body: where it is known, or is to be another."""
+        """Writes the payloads of one row; body: decoded already, or with reassembled content."""
         dissector, message, context = readable
         if dissector is None:
             return
@@ -109,14 +109,14 @@ class Objects:
 
 
 def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> StoredObject:
-    """Writes all of some rows. Raises UserError."""
+    """Writes all payloads of some rows. Raises UserError."""
     writer = Objects(session, folder, show_secrets=show_secrets)
     writer.write(rows)
     return writer.finish()
 
 
 def _open_file(value: object, show_secrets: bool) -> bytes | None:
-    """The bytes; None for a secret that is to stay one."""
+    """Returns the bytes of a payload; None for a secret that is not shown."""
     data = content(value)
     if isinstance(data, Secret):
         data = content(data.reveal()) if show_secrets else None

@@ -1,8 +1,8 @@
-"""Marks the packets of the timeline that bring chosen messages: one flag a packet.
+"""Selects the packets of the timeline that contain chosen messages: one flag for each packet.
 
-Theory. A row knows its pieces, and a piece its packet; what came again is among the repeats of its direction. That is
-all the index keeps of packets. Who else belongs to them only the packets know: the other fragments of a datagram, and
-the handshake and the end of a connection. For these the timeline is read once more.
+Theory. A row knows its pieces, and a piece its packet; retransmissions are in the records of their direction. The index
+keeps nothing else about packets. The other fragments of a datagram, and the handshake and the end of a connection, are
+found only in the packets, so the timeline is read again for these.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Boo
     """Returns for each packet number (0 is unused) whether `rows` need the packet.
 
     handshakes: also SYN, SYN-ACK and the ACK that follows, FIN and RST of the rows' streams, and the first message of
-    either side, for behind a handshake and a gap nobody could tell the protocol.
+    either side, because the protocol cannot be recognised after a handshake and a gap.
     """
     wanted = np.zeros(session.packets.counts.packets + 1, bool)
     if handshakes:
@@ -58,7 +58,7 @@ def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Boo
 
 
 def _first_rows(session: Session, rows: Ints) -> Ints:
-    """The rows with which either side of the streams of `rows` begins."""
+    """Returns the first row of each side of the streams of `rows`."""
     stream = session.rows.column("stream")
     used = np.zeros(len(session.engine.streams), bool)
     used[stream[rows]] = True
@@ -73,16 +73,16 @@ def _first_rows(session: Session, rows: Ints) -> Ints:
 def _first_time(session: Session, rows: Ints) -> Ints:
     count = session.rows.column("count")[rows].astype(np.int64)
     piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + rank_in_runs(count)
-    # What a snap length has cut off was in the packet; what was never captured was in none.
+    # Bytes that the snap length cut off were in the packet; bytes that were never captured were in none.
     there = piece[session.engine.pieces.column("at")[piece] != GAP]
     packets: Ints = session.engine.pieces.column("packet")[there].astype(np.int64)
     return packets
 
 
 def _reread_packets(session: Session, rows: Ints) -> Ints:
-    """Packets with bytes of rows that had come before.
+    """Returns packets with retransmitted bytes of rows.
 
-    Rows of one direction do not overlap: the last that begins before a repeat's end is the one to look at.
+    Rows of one direction do not overlap, so only the last row that begins before a retransmission's end can contain it.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
     if not len(repeats) or not len(rows):
@@ -108,18 +108,18 @@ def _reread_packets(session: Session, rows: Ints) -> Ints:
 
 
 def _add_packets(session: Session, wanted: Bools, pick: Callable[[PacketBlock], Ints]) -> None:
-    """Adds to `wanted`, in place, what is picked of each block, and all pieces of datagrams of which one is wanted."""
+    """Adds the packets that `pick` selects of each block to `wanted`, and all fragments of selected datagrams."""
     trace: list[FoundFragment] = []
     for block in session.packets.reread_blocks(trace):
         wanted[pick(block)] = True
-    # What is in a datagram was put together after it: so backwards.
+    # A reassembled datagram may contain a fragment of another one, which is complete later; so go backwards.
     for numbers in reversed(_datagrams(trace)):
         if wanted[numbers].any():
             wanted[numbers] = True
 
 
 def _datagrams(trace: Iterable[FoundFragment]) -> list[list[int]]:
-    """The numbers of the packets that brought each whole datagram, in the order in which they became whole."""
+    """Returns the packet numbers of each complete datagram, in the order of completion."""
     unfinished: dict[DatagramKey, list[int]] = defaultdict(list)
     found = []
     for piece in trace:
@@ -136,10 +136,10 @@ class _Openings:
         self._wanted = wanted
         self._assigner = StreamAssigner(StreamTable())
         self._opener = np.full(len(wanted), -1, np.int8)
-        """Which side of a stream's flow sent the SYN whose answer is awaited; -1: none."""
+        """The side of a stream's flow that sent a SYN and has not sent the ACK after it; -1: none."""
 
     def packets(self, block: PacketBlock) -> Ints:
-        """Their numbers. Streams are numbered as by the engine, for the packets are the same."""
+        """Returns the numbers of these packets. Streams have the engine's numbers, because the packets are the same."""
         stream, _ = self._assigner.assign(block)
         mine = self._wanted[stream]
         marked = np.flatnonzero(mine & (block.flags & (SYN | FIN | RST) != 0))

@@ -1,10 +1,10 @@
-"""Chosen packets of a session's captures as one pcapng file, in the order of their timeline.
+"""Writes chosen packets of a session's captures as one pcapng file, in the order of their timeline.
 
-Theory. Packets are records that the readers hop over; a second hop finds the bytes of those that are wanted, also of a
-pipe, for its spool is still there. All inputs become one section in little-endian order: each interface of each input
-is one of it, with its options and a clock in nanoseconds; comments, directions and hashes of pcapng packets are copied
-from behind their bytes, and names of hosts from their blocks. Left out are counters, which no longer hold, and secrets
-that are not asked for.
+Theory. A second pass over the records finds the bytes of the chosen packets; this also works for a pipe, because its
+spool still exists. All inputs become one section in little-endian order: each interface of each input becomes an
+interface of it, with its options and a clock in nanoseconds. Comments, directions and hashes of pcapng packets are
+copied from their blocks, and so are names of hosts. Counters are left out, because they are no longer true, and so are
+secrets unless requested.
 """
 
 from __future__ import annotations
@@ -39,24 +39,23 @@ from analyzer.session import Session
 
 HARDWARE, SYSTEM, APPLICATION = 2, 3, 4
 TOGETHER, TOGETHER_BYTES = 4096, 8 << 20
-"""Packets, and bytes of them, that are written in one go."""
+"""Number of packets, and of their bytes, that are written at a time."""
 
 INTEGERS = {INTERFACE: {8, 16, 17}, ENHANCED: {2, 4, 5, 6}}
 """Options that are one integer in the section's byte order: speeds; flags, drops, packet ids, queues."""
 
 OWN_CLOCK = frozenset({9, 10, 14})
-"""Options of an interface that say what its ticks mean; ours are nanoseconds since 1970."""
+"""Options of an interface that define its ticks; ours are nanoseconds since 1970."""
 
 HEAD = 28
-"""Bytes in front of an enhanced packet's: type, length, interface, time in two halves, both lengths."""
+"""Bytes in front of an enhanced packet's data: type, length, interface, time in two halves, both lengths."""
 
 
 def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"") -> int:
-    """Writes the packets whose number is flagged (from 0, which is none); returns how many. Raises UserError.
+    """Writes the packets whose number is flagged (number 0 is unused); returns how many. Raises UserError.
 
-    key_log: lines of a key log of TLS that become a part of the file.
-
-    The session has been read to its end, by the native reader.
+    key_log: lines of a TLS key log that are embedded in the file. The session has been read to its end, by the native
+    reader.
     """
     store, infos = session.packets.store, session.packets.files
     inputs = {info.file: _Input(info, store) for info in infos}
@@ -84,7 +83,7 @@ def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"")
 
 
 class _Input:
-    """One capture: what it describes, and which of the output's interfaces are its own, from `first` on."""
+    """One capture: its interfaces and names, and its interfaces in the output, from `first` on."""
 
     def __init__(self, info: CaptureInfo, store: Store) -> None:
         self.first = 0
@@ -101,7 +100,7 @@ class _Input:
         self._count = np.diff(self._before, append=before)
 
     def interfaces(self) -> Iterator[bytes]:
-        """A block for each, as it was described."""
+        """Yields a block for each interface, as the capture describes it."""
         if not self._info.described:
             for known in self._info.interfaces:
                 yield encode_interface(InterfaceDescription(known.name, known.link & 0xFFFF, known.snaplen))
@@ -116,7 +115,7 @@ class _Input:
                 )
 
     def names(self) -> Iterator[bytes]:
-        """A block for each that resolves names."""
+        """Yields the blocks with names of hosts."""
         for one in self._info.described:
             if one.kind == NAMES:
                 records = [encode_option(code, value) for code, value in iterate_options(self._body(one), one.order)]
@@ -127,19 +126,19 @@ class _Input:
         return self._store.read_bytes(self._base | one.position + 8, length - 12)
 
     def packets(self, at: Ints, captured: Ints) -> tuple[Ints, list[bytes]]:
-        """For packets of this capture: their interfaces in the output, and their options."""
+        """Returns the output interfaces of packets of this capture, and their options."""
         if not len(self._begins):
             return np.full(len(at), self.first, np.int64), [b""] * len(at)
         which = np.searchsorted(self._begins, at & POSITION, "right") - 1
         big = self._big[which]
-        # A packet block's section stands before it, so what is read here is never before the file.
+        # A packet block follows its section, so these reads never begin before the file.
         heads = self._store.gather(at - HEAD, HEAD)
         kind, length, interface, _, _, options, _ = np.where(
             big[:, None], heads.view(">u4"), heads.view("<u4")
         ).T.astype(np.int64)
         interface = np.where(kind == OBSOLETE, np.where(big, interface >> 16, interface & 0xFFFF), interface)
         rest = length - HEAD - (captured + 3 & ~3) - 4
-        # What is in front of a simple packet only looks like this by chance.
+        # The bytes before a simple packet are not such a header.
         plain = ((kind != ENHANCED) & (kind != OBSOLETE)) | (options != captured) | (interface >= self._count[which])
         interface[plain] = 0
         found = [b""] * len(at)
@@ -152,7 +151,7 @@ class _Input:
 
 
 def _options(kind: int, data: bytes, order: str, without: frozenset[int] = frozenset()) -> bytes:
-    """A list of options in our byte order, without its end; `kind`: of the block they belong to."""
+    """Returns options in our byte order, without the end marker; `kind`: of their block."""
     swapped = INTEGERS[kind] if order == ">" else ()
     return b"".join(
         encode_option(code, value[::-1] if code in swapped else value)
@@ -162,7 +161,7 @@ def _options(kind: int, data: bytes, order: str, without: frozenset[int] = froze
 
 
 def _describe_section(infos: Sequence[CaptureInfo]) -> bytes:
-    """The section's options: all comments of the inputs, and where the first that says so was captured."""
+    """Returns the section's options: all comments of the inputs, and the first known hardware, system and program."""
     found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.capture_comments]
     for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):
         option_text = next((text for info in infos if (text := getattr(info, name))), None)
@@ -198,7 +197,7 @@ def _list_comments(session: Session, numbers: Ints) -> dict[int, bytes]:
 def _blocks(
     store: Store, inputs: Mapping[int, _Input], records: RecordBlock, comments: Mapping[int, bytes]
 ) -> Iterator[bytes]:
-    """The blocks of packets, in pieces. comments: options to be added, by place."""
+    """Yields the blocks of packets, in pieces. comments: options to be added, by place."""
     interface, found = np.zeros(len(records), np.int64), [b""] * len(records)
     file = records.at >> SHIFT
     for number in np.unique(file).tolist():
@@ -222,7 +221,7 @@ def _blocks(
 
 
 def _heads(records: RecordBlock, interface: Ints, length: Ints) -> Array:
-    """The first HEAD bytes of each block, shape (n, 7), 32 bits each."""
-    time = np.maximum(records.time, 0)  # a clock before 1970 has no form here
+    """Returns the first HEAD bytes of each block, shape (n, 7), 32 bits each."""
+    time = np.maximum(records.time, 0)  # times before 1970 cannot be written
     columns = (np.full(len(time), ENHANCED), length, interface, time >> 32, time, records.captured, records.original)
     return np.stack([column & 0xFFFFFFFF for column in columns], axis=1).astype("<u4")

@@ -1,8 +1,8 @@
-"""Chosen messages as packets of their own in one pcapng file, in Wireshark's form for exported PDUs.
+"""Writes chosen messages as packets of their own in one pcapng file, in Wireshark's format for exported PDUs.
 
-Theory. Each packet is a list of tags (type, length, value padded to four bytes) that name the dissector, the addresses,
-the ports and the number of the packet that completed the message; the bytes of the message follow. So plaintext of TLS
-can be handed on without keys. Lost bytes are left out, and the packet says how long the message was.
+Theory. Each packet is a list of tags (type, length, value padded to four bytes) with the dissector, the addresses, the
+ports and the number of the packet that completed the message; the bytes of the message follow. So decrypted messages
+can be passed on without keys. Lost bytes are left out, but the packet contains the full length of the message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ADDRESSES = {4: (20, 21), 16: (22, 23)}
 
 _TCP = 2
 _KNOWN = frozenset({"kafka"})
-"""Protocols that Wireshark has a dissector for, under the same name; others are its `data`."""
+"""Protocols for which Wireshark has a dissector with the same name; others use its `data` dissector."""
 
 
 def write(session: Analysis, rows: Ints, output: Output, *, begins: bool) -> None:

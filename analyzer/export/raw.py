@@ -1,6 +1,6 @@
-"""Chosen messages as bytes, as they were sent: one after the other, or each in a file.
+"""Writes chosen messages as bytes, as they were sent: one after the other, or one file each.
 
-A message that the capture has lost bytes of is given up to the first of them.
+A message with lost bytes is written up to the first lost one.
 """
 
 from __future__ import annotations

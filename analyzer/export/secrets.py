@@ -1,4 +1,4 @@
-"""The secrets of TLS sessions that belong to chosen messages, as lines of a key log."""
+"""The TLS secrets of the sessions of chosen messages, as lines of a key log."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Bytes that people paste as text: hex dumps, hex words, C arrays, base64."""
+"""Reads bytes that users paste as text: hex dumps, hex words, C arrays, base64."""

@@ -1,9 +1,9 @@
-"""Dumps of xxd, hexdump, od, tcpdump, Wireshark and tshark, read back to bytes.
+"""Reads dumps of xxd, hexdump, od, tcpdump, Wireshark and tshark back to bytes.
 
-Theory. Every line of a dump is an offset, groups of hex digits and perhaps a column of text, and that column may
-look like more hex. Three witnesses tell where the bytes of a line end, in this order: the next line's offset; the text
-column itself, which must be what the bytes look like; and the gap before it. Offsets are hexadecimal but in od's
-default, where they are octal, so the base is the one in which they follow each other. `*` stands for repeated lines.
+Theory. A line of a dump has an offset, groups of hex digits, and sometimes a text column, which may look like more hex.
+Three signs show where the bytes of a line end, in this order: the next line's offset; the text column, which must match
+the bytes; and the gap before it. Offsets are hexadecimal, but octal by default in od. So the base is the first one in
+which the offsets match the bytes. `*` stands for repeated lines.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _parse_in_base(lines: list[DumpLine], base: int) -> bytes:
     width: int | None = None
     for index, (line, following) in enumerate(zip(lines, [*lines[1:], None], strict=True)):
         if following is None:
-            if line.rest.strip():  # else the end offset of hexdump and od
+            if line.rest.strip():  # else it is the final offset of hexdump and od
                 out += line.read_best(width)
             break
         distance = offsets[index + 1] - offsets[index]
@@ -128,12 +128,12 @@ def _explain_unfit(line: DumpLine, following: DumpLine, distance: int) -> HexErr
 
 
 GROUP = re.compile(r"[ \t]*([0-9A-Fa-f]+)(?=[ \t]|$)")
-"""A group of hex digits up to white space."""
+"""A group of hex digits, up to white space."""
 
 
 @dataclass(slots=True)
 class DumpLine:
-    """A line of a dump behind its offset. `words`: groups of two bytes as hexdump prints them, second byte first."""
+    """A line of a dump after its offset. `words`: groups of two bytes in hexdump's order, second byte first."""
 
     number: int
     offset: str
@@ -155,7 +155,7 @@ class DumpLine:
         return HexError(f"line {self.number}, column {self.column + position + 1}: {why}")
 
     def read_first(self, count: int) -> bytes | None:
-        """Reads exactly `count` bytes, if they end where the column of text may begin."""
+        """Reads exactly `count` bytes if the text column may begin after them."""
         digits, end = "", 0
         for group, _, group_end in self.groups:
             digits, end = digits + group, group_end
@@ -167,7 +167,7 @@ class DumpLine:
         return data if measure_gap(after) >= 2 or not after.strip() or _is_text_of(after, data) else None
 
     def read_best(self, width: int | None) -> bytes:
-        """Reads the bytes of a line whose length no other line shows."""
+        """Reads the bytes of a line if no other line shows its length."""
         found = self._read_before_text(least=2)
         if found is not None:
             return found
@@ -212,7 +212,8 @@ def _is_text_of(column: str, data: bytes) -> bool:
     stripped = column.lstrip()
     if stripped[:1] in ("|", ">") and stripped[1:-1] == text:
         return True
-    # A text that begins or ends with spaces melts into the padding; Wireshark of old splits the column in the middle.
+    # A text that begins or ends with spaces cannot be told from padding; old versions of Wireshark split the column in
+    # the middle.
     return any(
         column.endswith(shown) and not column[: len(column) - len(shown)].strip()
         for shown in (text.rstrip(), f"{text[:8]} {text[8:]}".rstrip())

@@ -1,4 +1,4 @@
-"""The error of input that is not hex; it names a place."""
+"""The error for input that is not hex; its text contains the position."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Hex as people paste it: bare, with separators, as source code, or as the dump of another tool.
+"""Parses hex in any form that users paste: bare, with separators, as source code, or as a dump.
 
-Theory. First it is asked whether the lines are a dump, which shows in their offsets (hexdumps.py). If not, they are
-read word by word (hexwords.py). Digits without anything between them are neither: most that is pasted is that, and
-needs none of the patterns of those two.
+Theory. Bare hex digits, the most frequent input, need no patterns. Otherwise dumps.py checks whether the lines are a
+dump, which their offsets show. If not, source_hex.py reads them word by word.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ def parse_hex(text: str) -> bytes:
 
 
 def parse_dumps(text: str) -> list[bytes]:
-    """Parses hex as parse_hex() does, but returns each dump by itself, such as a packet of `tcpdump -X`."""
+    """Parses hex as parse_hex() does, but returns each dump separately, for example each packet of `tcpdump -X`."""
     bare = _parse_bare(text)
     if bare:
         return [bare]
-    from analyzer.hexinput.dumps import read_dumps  # a dozen patterns to compile
+    from analyzer.hexinput.dumps import read_dumps  # compiles a dozen patterns
     from analyzer.hexinput.source_hex import parse_hex_words
 
     text = text.removeprefix("\ufeff")
@@ -35,7 +34,7 @@ def parse_dumps(text: str) -> list[bytes]:
 
 
 def _parse_bare(text: str) -> bytes | None:
-    """The bytes of one word of hex digits; None of anything else."""
+    """Returns the bytes of a single word of hex digits; None for anything else."""
     if not text.isalnum():
         return None
     try:
@@ -52,8 +51,8 @@ _TCP = 6
 def strip_ip(data: bytes) -> bytes:
     """Returns the TCP payload if `data` is exactly one IP packet with TCP; otherwise `data`.
 
-    An Ethernet header before it (`tcpdump -XX`, `tshark -x`) goes too. Lengths must fit exactly, but for the padding of
-    short Ethernet frames, so that no message of another protocol is taken for a packet.
+    Also removes an Ethernet header before it (`tcpdump -XX`, `tshark -x`). Lengths must match exactly, except for the
+    padding of short Ethernet frames. So a message of another protocol is not taken for a packet.
     """
     if data[12:14] in (_IPV4_TYPE, _IPV6_TYPE):
         payload = _find_tcp_payload(data[_ETHERNET:], padded=len(data) <= 60)

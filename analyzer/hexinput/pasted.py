@@ -1,8 +1,9 @@
-"""Messages that come without a capture: bytes that somebody pasted, cut, recognised and decoded.
+"""Messages without a capture: splits, recognises and decodes bytes that a user pasted.
 
-Theory. In a capture the connection says who speaks and what was asked before. Here only the bytes speak, and the user:
-a message is taken for a request or a response by what it looks like, unless told; a response is decoded by the
-operation that is named, or by the request that stands before it if the user says that they belong together.
+Theory. In a capture the connection shows the direction of a message, and the request for a response. Here there are
+only the bytes and the user's options. Without an option, the bytes decide whether a message is a request or a response.
+A response is decoded with the operation that the user names. If the user says that the messages belong together, it is
+decoded with the request that precedes it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from dissectors.finding import Severity
 from dissectors.slotted import replace
 
 FITS = 50
-"""From here on a probe's answer counts as recognition; below it is the best guess."""
+"""Minimum score of a probe that counts as recognition; a lower one is only the best guess."""
 
 FITS_AS_RESPONSE = 20
-"""The same of a response whose operation the user names: its own bytes can't say much."""
+"""The same for a response whose operation the user names; the bytes of a response show less."""
 
 
 class PastedMessage(NamedTuple):
-    """One message, with what is needed to decode it."""
+    """One message, with the header and context to decode it."""
 
     data: bytes
     header: MessageHeader
@@ -32,7 +33,7 @@ class PastedMessage(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """The dissector that the bytes suggest, a score from 0 to 100, and whether that is enough."""
+    """The dissector with the best score, the score from 0 to 100, and whether that is enough."""
 
     dissector: Dissector
     confidence: int
@@ -40,7 +41,7 @@ class Recognition(NamedTuple):
 
 
 def recognise_among(data: bytes, dissectors: Iterable[Dissector], is_response: bool = False) -> Recognition:
-    """Returns the dissector that is surest of these bytes; the first one of equals."""
+    """Returns the dissector with the highest score for these bytes; the first one if several have it."""
     return _confirm_recognition(_find_surest(data, dissectors, is_response), data)
 
 
@@ -52,7 +53,7 @@ def _find_surest(data: bytes, dissectors: Iterable[Dissector], is_response: bool
 
 
 def recognise_any(data: bytes, is_response: bool = False) -> Recognition:
-    """Recognises bytes among all dissectors; imports only those that can be surer than the first."""
+    """Recognises bytes among all dissectors; imports only those that can score higher than the first."""
     first, *others = registry.names()
     found = _find_surest(data, (registry.by_name(first),), is_response)
     if found.confidence >= registry.CERTAIN:
@@ -66,14 +67,14 @@ def _confirm_recognition(found: Recognition, data: bytes) -> Recognition:
 
 
 class MessageBytes(NamedTuple):
-    """A message's bytes, and whether they are all there."""
+    """A message's bytes, and whether they are complete."""
 
     data: bytes
     whole: bool
 
 
 class PastedBytes:
-    """A Window on pasted bytes from `begin`; no more bytes will come."""
+    """A Window on pasted bytes from `begin` on; no more bytes will come."""
 
     __slots__ = ("begin", "data")
 
@@ -89,7 +90,7 @@ class PastedBytes:
 
 
 def cut_messages(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[MessageBytes]:
-    """Cuts messages that follow each other; bytes after an impossible length stay in one piece."""
+    """Splits consecutive messages; bytes after an impossible length stay in one piece."""
     at, framer = 0, dissector.make_framer(from_client is not False, True)
     while at < len(data):
         length = None if framer is None else framer.length(PastedBytes(data, at), True)
@@ -101,7 +102,7 @@ def cut_messages(data: bytes, dissector: Dissector, from_client: bool | None = N
 
 
 def _read_prefixed_length(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
-    """The length of the message at `at` with its prefix; 0 if none can be there."""
+    """Returns the length of the message at `at`, including its prefix; 0 if it is impossible."""
     if framing is None or len(data) - at < framing.width:
         return 0
     length = int.from_bytes(data[at : at + framing.width])
@@ -111,7 +112,7 @@ def _read_prefixed_length(data: bytes, at: int, framing: LengthPrefixed | None) 
 def decode_by_looks(
     dissector: Dissector, messages: Iterator[MessageBytes], from_client: bool | None
 ) -> Iterator[PastedMessage]:
-    """Makes each message a request or a response, by its bytes or as the user says."""
+    """Decides for each message whether it is a request or a response: as the user says, else by its bytes."""
     for message in messages:
         client = from_client
         if client is None:
@@ -120,7 +121,10 @@ def decode_by_looks(
 
 
 def _looks_like_request(dissector: Dissector, message: MessageBytes) -> bool:
-    """Which of both it rather is; what breaks as a request, and can be read as an answer to the end, is an answer."""
+    """Returns whether a message is probably a request.
+
+    If it decodes with errors as a request, but completely as a response, it is a response.
+    """
     prefix = message.data[:PREFIX]
     request_score, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
     if request_score < answers or not answers:
@@ -135,14 +139,14 @@ def _looks_like_request(dissector: Dissector, message: MessageBytes) -> bool:
 
 
 def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
-    """Whether one layout alone is likely for an answer to nobody knows what, and reads it to the end."""
+    """Returns whether exactly one layout is likely for a response without a request, and decodes it completely."""
     tree = defects.decode_tree(dissector, data, context)
     guessed = any(finding.code == "guessed-layout" for finding in tree.findings)
     return guessed and all(node.spec.type != "undecoded" for node in tree.fields)
 
 
 def _is_announced_response(dissector: Dissector, data: bytes) -> bool:
-    """Whether what begins these bytes has little that says whose it is, and is an answer all the same."""
+    """Returns whether the first message is a response, although its bytes hardly show the protocol."""
     message = next(cut_messages(data, dissector), MessageBytes(b"", False))
     piece = _make_pasted(message, dissector.header(message.data[: dissector.prefix], False))
     return message.whole and piece.context.role is Role.RESPONSE and _is_guessed(dissector, piece.data, piece.context)
@@ -160,9 +164,9 @@ def make_responses(
 
 
 def pair_pasted(dissector: Dissector, messages: Iterator[MessageBytes]) -> Iterator[PastedMessage]:
-    """Requests and their responses: a message that answers an earlier one is its response, any other is a request.
+    """Pairs requests with responses: a message that answers an earlier one is its response, any other is a request.
 
-    One that cannot be a request, or stands alone, is a response to nobody knows what.
+    A message that cannot be a request, or is the only one, is a response without a request.
     """
     from copy import deepcopy
 

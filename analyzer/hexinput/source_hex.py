@@ -1,7 +1,7 @@
-"""Hex with separators, prefixes and comments, as people write it into source code and mails.
+"""Parses hex with separators, prefixes and comments, as in source code and mails.
 
-Theory. Everything but hex digits must be a separator or a prefix that people put before bytes, or it is the first bad
-character.
+Theory. Every character must be a hex digit, a separator, or part of a usual prefix of bytes. Otherwise it is the first
+bad character.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def parse_hex_words(text: str) -> bytes:
         try:
             return bytes.fromhex("".join(lines) if _has_one_token_a_line(text) else text)
         except ValueError:
-            pass  # not bare hex: read with care for what else there may be
+            pass  # not bare hex: parse it with all other forms
     code = _BYTES_LITERAL.sub(" ", _COMMENT.sub(_blank_comment, text))
     start, end = 0, len(code)
     if "{" in code:
@@ -33,12 +33,12 @@ def parse_hex_words(text: str) -> bytes:
 
 
 def _has_one_token_a_line(text: str) -> bool:
-    """Whether lines hold digits alone, so that a line break in the middle of a byte can only be a wrapped line."""
+    """Returns whether no line has several words, so that a line break inside a byte can only be a wrapped line."""
     return all(len(line.split()) <= 1 for line in text.splitlines())
 
 
 def _blank_comment(match: re.Match[str]) -> str:
-    """Spaces in place of a comment, so that positions stay what they are in the input."""
+    """Returns spaces in place of a comment, so that positions in the input stay valid."""
     return re.sub(r"[^\n]", " ", match.group())
 
 

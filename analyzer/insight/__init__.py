@@ -1,1 +1,1 @@
-"""Facts about a whole capture that no single message tells."""
+"""Facts about a whole capture, from many messages."""

@@ -1,9 +1,9 @@
 """Activity of a capture over time: rate, latency and errors in equal intervals, for lines and charts.
 
-Theory. Each figure is one pass over columns of the index (np.bincount), so a million rows take milliseconds and no body
-is decoded. A latency is counted in a bucket of its interval, four between each power of two and the next; a percentile
-that is read off these counts is the upper bound of its bucket, at most a quarter too large. That is enough for a
-colour or a dot. Errors need bodies, so whoever draws them finds their rows first (analyzer.query.response_errors).
+Theory. Each metric is one pass over columns of the index (np.bincount), so a million rows take milliseconds and no body
+is decoded. A latency is counted in a bucket of its interval; there are four buckets between each power of two and the
+next. A percentile from these counts is the upper bound of its bucket, at most a quarter too large. That is enough for a
+colour or a dot. Errors need bodies, so the caller finds their rows first (analyzer.query.response_errors).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dissectors.wire.fast_path import NULL
 
 
 class TimeSpan(NamedTuple):
-    """A span of time, ns since 1970; `end` does not belong to it."""
+    """A span of time, ns since 1970; `end` is exclusive."""
 
     first: int
     end: int
@@ -35,7 +35,7 @@ class TimeSpan(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """Something that happened at a time (ns since 1970), with the row that shows it."""
+    """An event at a time (ns since 1970), with the row that shows it."""
 
     time: int
     row: int | None
@@ -44,10 +44,10 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Figures of n equal intervals of a span.
+    """Metrics of n equal intervals of a span.
 
     length: of an interval, ns. messages, bytes: shape (n,), of the messages of each interval. latencies: shape (n,
-    buckets), answers by their latency (EDGES).
+    buckets), number of responses by latency (EDGES).
     """
 
     span: TimeSpan
@@ -57,7 +57,7 @@ class Activity:
     latencies: Ints
 
     def percentile(self, thousandths: int) -> Ints:
-        """Returns a percentile of the latencies of each interval (ns), by the bounds of buckets; 0 without any."""
+        """Returns a percentile of the latencies of each interval (ns), as a bucket's upper bound; 0 without any."""
         totals = self.latencies.sum(axis=1)
         wanted = np.maximum((totals * thousandths + 999) // 1000, 1)
         bucket = (np.cumsum(self.latencies, axis=1) < wanted[:, None]).sum(axis=1)
@@ -72,14 +72,14 @@ class Activity:
         return found
 
     def place_times(self, times: Array) -> tuple[Ints, Ints]:
-        """Returns the interval of each time within the span, and the places of these times."""
+        """Returns the interval of each time within the span, and the indexes of these times."""
         inside = np.flatnonzero((times >= self.span.first) & (times < self.span.end))
         places: Ints = (times[inside] - self.span.first) // self.length
         return places, inside
 
 
 def find_span(session: Analysis, rows: Ints | slice) -> TimeSpan | None:
-    """Returns the span from the first message of some rows to the last; None without any."""
+    """Returns the span from the first message of some rows to the last; None if there are none."""
     times = session.rows.column("time")[rows]
     return TimeSpan(int(times.min()), int(times.max()) + 1) if len(times) else None
 
@@ -102,8 +102,8 @@ def measure_activity(session: Analysis, rows: Ints | slice, span: TimeSpan, most
 
 
 def list_error_rows(session: Analysis, rows: Ints) -> Ints:
-    """Returns those of some rows that report an error which says more than that there is nothing new."""
-    from analyzer.query.response_errors import find_empty, find_errors  # who only counts does not pay for them
+    """Returns those of some rows that report an error, except errors that only say "nothing new"."""
+    from analyzer.query.response_errors import find_empty, find_errors  # not needed for counts
 
     found = find_errors(session, rows)
     return rows[found.places[~find_empty(session, rows, found)]]
@@ -117,11 +117,11 @@ def list_gap_rows(session: Analysis, rows: slice) -> Ints:
 
 
 def list_moments(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> list[Moment]:
-    """Returns what reports tell of a loaded session: rebalances, elections, failovers, stalls; in the order of time.
+    """Returns the events in reports of a loaded session: rebalances, elections, failovers, stalls; in order of time.
 
     looked: see build_timeline().
     """
-    from analyzer.insight.timeline import build_timeline  # nor for reports
+    from analyzer.insight.timeline import build_timeline  # the same
 
     table = build_timeline(session, looked, problems=())
     return [

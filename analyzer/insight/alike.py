@@ -1,9 +1,9 @@
 """Groups messages of one layout that have equal values in some fields, with their differences as columns.
 
-Theory. A layout is walked once for all messages (analyzer.query.projection). What stands in the wanted fields makes a
-line of numbers for each message: numbers are themselves, a text is the number of its bytes in a table. Messages with
-equal lines are alike: the visits of the walk come in the same order for messages of the same structure, so the line
-says also how many elements each array has. Fields in records are read by the protocol (FastPath.inner).
+Theory. A layout is walked once for all messages (analyzer.query.projection). The values of the wanted fields form a
+line of numbers for each message: a number stands for itself, a text is its number in a table of texts. Messages with
+equal lines are alike. The walk visits fields in the same order for messages of the same structure, so the line also
+contains how many elements each array has. The protocol reads fields in records (FastPath.inner).
 
 A message that does not fit its layout, or has anything that the walk does not read, is in no group.
 """
@@ -25,20 +25,20 @@ from dissectors.wire.plan import Leaf, Step, follow_path, leaves_of
 from dissectors.wire.primitive import FixedWidth
 
 LONGEST = 1024
-"""Numbers in the line of a message; one with more is in no group."""
+"""Largest number of numbers in the line of a message; a message with more is in no group."""
 
 _FACTORS = np.random.default_rng(27).integers(1, 1 << 63, LONGEST, np.int64) | 1
-"""Multipliers of a hash; any will do, for lines with equal hashes are compared."""
+"""Multipliers of a hash. Their values do not matter, because lines with equal hashes are compared."""
 
 _NONE = np.zeros(0, np.int64)
 
 
 Quiet = tuple[Path, int | QuietTest | None]
-"""A field, and the number that it must have, or a test of it; None is null."""
+"""A field, and the number that it must have, or a test for it; None is null."""
 
 
 class FieldSelection(NamedTuple):
-    """Fields of messages by which they are alike (same), that differ (numbers), and that must have a value (quiet)."""
+    """Fields that must be equal in messages (same), fields that may differ (numbers), fields with a test (quiet)."""
 
     same: frozenset[Path]
     numbers: frozenset[Path]
@@ -46,9 +46,9 @@ class FieldSelection(NamedTuple):
 
 
 class _Inside(NamedTuple):
-    """Fields in the bytes of a leaf: the names by which messages are alike, and of numbers the names with paths.
+    """Fields in the bytes of a leaf: the names that must be equal, and the paths of numbers by name.
 
-    quiet: by name what numbers must be.
+    quiet: by name, what numbers must be.
     """
 
     reader: InnerReader
@@ -58,7 +58,7 @@ class _Inside(NamedTuple):
 
 
 class AlikePlan(NamedTuple):
-    """How a layout is walked: for each leaf by its id what it is wanted for."""
+    """Says how a layout is walked, and for each leaf, by its id, what it is used for."""
 
     layout: HeaderLayout
     same: frozenset[int]
@@ -68,7 +68,7 @@ class AlikePlan(NamedTuple):
 
 
 def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection) -> AlikePlan | None:
-    """Plans the walk to fields; None where one of them cannot be read so."""
+    """Plans the walk to fields; None if one of them cannot be read this way."""
     same: set[int] = set()
     numbers: dict[int, Path] = {}
     quiet: dict[int, list[Quiet]] = {}
@@ -103,21 +103,21 @@ def plan_alike(fast_path: FastPath, layout: HeaderLayout, wanted: FieldSelection
 
 
 def _find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path]]:
-    """Yields the leaves that a path leads to, or through, each with the names behind it; of a struct, all in it."""
+    """Yields the leaves on a path or at its end, each with the remaining names; of a struct, all leaves in it."""
     for step, rest in follow_path(steps, path):
         element = step.element if isinstance(step, Many) else step
         yield from ((leaf, rest) for leaf in leaves_of((element,)))
 
 
 class _Numbers(NamedTuple):
-    """Numbers of a field: the message of each, rising, and the number."""
+    """Holds numbers of a field: the message of each (rising), and the number."""
 
     rows: Ints
     values: Ints
 
 
 class _Field(NamedTuple):
-    """Numbers of a field, and for each message where its own begin, and how many they are."""
+    """Holds numbers of a field, and for each message where its own begin and how many it has."""
 
     values: Ints
     begin: Ints
@@ -125,15 +125,15 @@ class _Field(NamedTuple):
 
 
 class Alike:
-    """n messages. group (int64): what those that are alike share, -1 where a message is in none.
+    """Groups n messages. group (int64): equal for messages that are alike, -1 for a message in no group.
 
-    loud: by field and value the messages (bool) that have another value.
+    loud: by field and value, the messages (bool) with another value.
     """
 
     def __init__(
         self, plan: AlikePlan, source: Any, at: Ints, length: Ints, times: Ints, texts: dict[bytes, int]
     ) -> None:
-        """Walks messages at places of a source. texts: numbers of texts, to be shared by several walks."""
+        """Walks messages at positions of a source. texts: numbers of texts, shared by several walks."""
         collector = _Collector(plan, source, times, texts)
         good = walk_layout(plan.layout, source, at, length, collector)
         good &= (collector.count <= LONGEST) & ~collector.odd
@@ -142,7 +142,7 @@ class Alike:
         self._numbers = {path: _join(parts, len(at)) for path, parts in collector.numbers.items()}
 
     def read_numbers(self, path: Path, rows: Ints) -> Ints:
-        """Returns the numbers of a field in alike messages (m, at least one): int64, places in a message x m."""
+        """Returns the numbers of a field in m alike messages (at least one): int64, (numbers in a message, m)."""
         found = self._numbers.get(path)
         if found is None:
             return np.zeros((0, len(rows)), np.int64)
@@ -182,7 +182,7 @@ class _Collector:
         return key in plan.same or key in plan.numbers or key in plan.quiet or key in plan.inside
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        """Adds a field to the lines of messages, keeps its numbers and tests its values, as the plan says."""
+        """Adds a field to the lines of messages, keeps its numbers and tests its values, according to the plan."""
         key, plan = id(leaf), self._plan
         if key in plan.inside:
             assert size is not None
@@ -201,7 +201,7 @@ class _Collector:
                 self._add(self._number_leaf(key), rows, each)
 
     def _read_fixed(self, leaf: Leaf, at: Ints) -> list[Ints]:
-        """A field of fixed width as numbers: one for each eight bytes."""
+        """Returns a field of fixed width as numbers: one for each eight bytes."""
         there = self._source.gather(at, leaf.primitive.size)
         primitive = leaf.primitive
         if isinstance(primitive, FixedWidth) and is_integer(leaf):
@@ -211,7 +211,7 @@ class _Collector:
         return list(padded.view(np.int64).T)
 
     def _read_texts(self, rows: Ints, at: Ints, size: Ints) -> Ints:
-        """The numbers of texts; -1 for null."""
+        """Returns the numbers of texts; _NULL for null."""
         known = self._texts
         found = self._source.read_many(at, np.maximum(size, 0))
         numbers = [known.get(each) for each in found]
@@ -244,7 +244,7 @@ class _Collector:
         return self._leaves.setdefault(key, len(self._leaves))
 
     def _add(self, leaf: int, rows: Ints, values: Ints) -> None:
-        """Adds numbers to the lines of messages; those of one message come together."""
+        """Adds numbers to the lines of messages; those of one message are adjacent."""
         place = self.count[rows]
         if len(rows) > 1 and bool((rows[1:] == rows[:-1]).any()):
             begin, end = find_runs(rows)
@@ -255,7 +255,7 @@ class _Collector:
         self._parts.append((rows, place, values, leaf))
 
     def make_lines(self) -> tuple[Ints, Ints, Ints]:
-        """Where the line of each message begins, and all lines: their numbers, and the fields that these are of."""
+        """Returns where the line of each message begins, and all lines: their numbers, and the fields of these."""
         begin = np.cumsum(self.count) - self.count
         total = int(self.count.sum())
         values, leaves = np.zeros(total, np.int64), np.zeros(total, np.int64)
@@ -267,11 +267,11 @@ class _Collector:
 
 
 _NULL, _INVALID = -1, -2
-"""Stand for null, and for what is no UTF-8, among the numbers of texts."""
+"""Stand for null, and for text that is not UTF-8, among the numbers of texts."""
 
 
 def _number_text(known: dict[bytes, int], text: bytes) -> int:
-    """The number of a text in a table, where it is added; _INVALID for what is no UTF-8."""
+    """Returns the number of a text in a table, and adds it if needed; _INVALID for text that is not UTF-8."""
     found = known.get(text)
     if found is None:
         try:
@@ -284,7 +284,7 @@ def _number_text(known: dict[bytes, int], text: bytes) -> int:
 
 
 def _number_lines(lines: tuple[Ints, Ints, Ints], count: Ints, good: Bools) -> Ints:
-    """A number for each message that those with equal lines share; -1 where a message is not good."""
+    """Returns a group number for each message, equal for equal lines; -1 for messages that are not good."""
     begin, values, leaves = lines
     group = np.full(len(count), -1, np.int64)
     groups = 0

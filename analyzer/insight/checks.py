@@ -1,4 +1,4 @@
-"""Runs the checks of all protocols over a capture: gives each the rows that it wants, and collects its findings."""
+"""Runs the checks of all protocols over a capture: passes each check its rows, and collects its findings."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from dissectors.finding import Finding
 from dissectors.message import Path
 
 NEAR = 4096
-"""Rows whose places are read together."""
+"""Number of rows whose places are read together."""
 
 _SHOWN: Collection[Path] = frozenset({("",)})
-"""Of a message that is wanted for no field: it has none of that name."""
+"""Stands for messages without wanted fields: no field has this name."""
 
 
 _What = tuple[str, int | None, int | None, Role]
@@ -35,15 +35,15 @@ _What = tuple[str, int | None, int | None, Role]
 
 
 def _read_none(rows: Ints, alike: Ints | None) -> list[MessageEvent]:
-    """Checks get no merged messages: a finding belongs to a message, so they ignore some, and get the others alone."""
+    """Never called. Checks do not handle merged messages, because a finding belongs to one message."""
     raise AssertionError
 
 
 class CheckReading:
-    """Shows rows to checks, in their order, and gives what they find. losses: of all rows, see analyzer.insight.events.
+    """Passes rows to checks, in order, and returns their findings. losses: of all rows, see analyzer.insight.events.
 
-    A protocol's checks are made when the first of its rows comes. begin: the first row that they get; by default the
-    first that there is.
+    A protocol's checks are created for the first of its rows. begin: the first row for checks; by default the first row
+    in memory.
     """
 
     def __init__(self, session: Analysis, begin: int = 0) -> None:
@@ -59,7 +59,7 @@ class CheckReading:
         self._begin, self._near = self._rows.start, list[Place]()
 
     def paths(self, dissector: Dissector, context: Context) -> Collection[Path]:
-        """Returns the fields that checks look at in each such message; none where nobody gets all of them."""
+        """Returns the fields that checks need in each such message; none if no check gets all of them."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
         return wanting.paths or _SHOWN if wanting.handlers and not self._kind(dissector, context).is_merged else ()
 
@@ -70,7 +70,7 @@ class CheckReading:
         return self._kinds[what]
 
     def add_others(self, rows: Ints, scanned: Iterable[About]) -> Iterator[About]:
-        """Yields scanned ones of consecutive rows, and those that checks do not get otherwise, in the order of rows."""
+        """Yields scanned rows and all other rows that checks need, in the order of rows."""
         others = iter(self._select_others(rows))
         other = next(others, None)
         for about in scanned:
@@ -87,7 +87,7 @@ class CheckReading:
             other = next(others, None)
 
     def _select_others(self, rows: Ints) -> Iterator[About]:
-        """Rows of kinds of which checks want some, unless they are such as mean nothing to them."""
+        """Yields rows of kinds of which checks need only some, without those that they ignore."""
         table, session = self._session.rows, self._session
         tables, keys = make_group_keys([table.column(name)[rows] for name in KIND])
         kinds = []
@@ -118,7 +118,7 @@ class CheckReading:
         return defects.project_values(dissector, self._picks[what], message, context)
 
     def begin_protocols(self, rows: Ints) -> None:
-        """Makes the checks of all protocols that some rows are of."""
+        """Creates the checks of all protocols of some rows."""
         for protocol in np.unique(self._session.rows.column("protocol")[rows]).tolist():
             dissector = self._session.engine.dissector(protocol)
             if dissector is not None:
@@ -152,7 +152,7 @@ class CheckReading:
             yield from self._of_stream(row, left, lambda check, left=left: check.leave_open(left))  # type: ignore[misc]
 
     def _of_stream(self, row: int, end: ConnectionEnd, ask: Callable[[Check], None]) -> Iterator[tuple[int, Finding]]:
-        """What the checks of a connection's protocol find when all rows have come."""
+        """Yields the findings of the checks of a connection's protocol after all rows."""
         engine = self._session.engine
         dissector = engine.dissector(int(engine.streams.column("protocol")[end.stream]))
         dispatch = None if dissector is None else self._dispatches.get(dissector.name)
@@ -169,7 +169,7 @@ class CheckReading:
         return found
 
     def _fail(self, dissector: Dissector, _: Check, error: Exception) -> bool:
-        """A check that fails costs no other, and goes on."""
+        """Reports a check that failed. The check continues, and the others are not affected."""
         self._found.append(defects.make_defect_finding(dissector, error))
         return False
 
@@ -179,7 +179,7 @@ class CheckReading:
         return found
 
     def _place(self, row: int) -> Place:
-        """What the index knows of a row; of some behind it that is read, too."""
+        """Returns the index cells of a row, and reads some of the next rows ahead."""
         at = row - self._begin
         if not 0 <= at < len(self._near):
             self._begin, at = row, 0

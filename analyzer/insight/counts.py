@@ -1,8 +1,8 @@
-"""Counts messages by kind over the columns of the index. It reads no body.
+"""Counts messages by kind from columns of the index, without bodies.
 
-Theory. What a message is (protocol, operation, role), whether it has a partner and how long it is stands in the index,
-so counting is grouping. A group is a protocol and an operation; as both are small numbers, the pair is one, and each
-figure is one pass of a counting sort over the column (np.bincount). Nothing here grows with the number of messages.
+Theory. The index has the kind of a message (protocol, operation, role), its partner and its length, so counting is
+grouping. A group is a protocol and an operation. Both are small numbers, so one number stands for the pair, and each
+metric is one pass of a counting sort over the column (np.bincount). Memory does not grow with the number of messages.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from dissectors.wire.fast_path import NULL
 _COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
 
 UNKNOWN = "unknown"
-"""The protocol of bytes that no dissector reads, as in a row."""
+"""The protocol of raw bytes, as in a row."""
 
 
 @make_slotted
 class Count:
     """Counts of the messages of one operation; of a whole protocol if `operation` is None.
 
-    messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
-    without their request. bytes: of the messages, length prefixes included.
+    messages = requests + answers + oneway + push + raw. unanswered: requests without response. orphans: responses
+    without request. bytes: of the messages, including length prefixes.
     """
 
     protocol: str
@@ -49,8 +49,8 @@ class Count:
 class MessageCounts:
     """Counts of all messages of an analysis: by protocol, and by protocol and operation.
 
-    Both lists begin with the protocol that has most messages, and within it with its most frequent operation; an
-    operation is None where a message names none (raw bytes, a token, a header that was cut).
+    Both lists begin with the protocol with the most messages, and within it with its most frequent operation. An
+    operation is None for messages without one (raw bytes, a token, a truncated header).
     """
 
     protocols: Sequence[Count]
@@ -58,7 +58,7 @@ class MessageCounts:
 
 
 def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCounts:
-    """Counts the rows that are there by now, or some of them."""
+    """Counts the rows in memory, or some of them."""
     table = analysis.rows
     which = slice(analysis.rows.first, None) if chosen is None else chosen
     rows = {name: table.column(name)[which] for name in _COLUMNS}
@@ -83,14 +83,14 @@ def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCou
 
 
 def count_streams(analysis: Analysis, chosen: Ints | None = None) -> int:
-    """Returns the number of connections, also of those without a message, or of those that some rows belong to."""
+    """Returns the number of connections, including those without a message, or the number of those of some rows."""
     if chosen is None:
         return len(analysis.engine.streams)
     return int(np.count_nonzero(np.bincount(analysis.rows.column("stream")[chosen])))
 
 
 def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
-    """Numbers of Names as 0, 1, ... of those that occur, and which these are: Names hold clients too, maybe many."""
+    """Numbers the names that occur as 0, 1, ...; returns also these names. The table of names may be large."""
     shifted = np.where(numbers == NULL, 0, numbers + 1)
     seen = np.flatnonzero(np.bincount(shifted))
     place = np.zeros(int(seen.max(initial=0)) + 1, np.int64)
@@ -99,7 +99,7 @@ def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
 
 
 def _count_groups(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
-    """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
+    """Returns the metrics of Count from `messages` on, for each key that occurs; keys are small and not negative."""
     role, alone = rows["role"], find_missing_partners(rows["partner"], rows["marks"])
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE

@@ -1,6 +1,6 @@
-"""The report `delays`: for each operation of a connection where the time of its slowest exchange went.
+"""The report `delays`: where the time of the slowest exchange of each operation of a connection went.
 
-It is a report of all protocols, and it is made of columns of the index; no message is decoded for it.
+It covers all protocols, and uses only columns of the index; no message is decoded for it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dissectors.wire.amounts import count_text, size_text
 from dissectors.wire.times import lasting
 
 SHOWN_SHARE = 20
-"""A part is told where it is at least this part of the whole time."""
+"""A part is shown if it is at least 1/SHOWN_SHARE of the whole time."""
 
 NOTEWORTHY_NS = 1_000_000
-"""What the network and other requests cost at least, if `show` tells it."""
+"""Least cost of the network and other requests for which `show` explains a delay."""
 
 
 @make_slotted(frozen=False, eq=False)
@@ -48,7 +48,7 @@ class DelayRow(OpenRow):
 
 
 class DelayReport(Report[DelayRow]):
-    """Reports where the time of slow exchanges goes."""
+    """Reports where the time of slow exchanges went."""
 
     name = "delays"
     about = "each operation of a connection: whether its slowest exchange waited for the network or for the server"
@@ -115,7 +115,7 @@ def _make_row(session: Analysis, delay: ExchangeDelays, exchanges: int) -> Repor
 
 
 def _tell(session: Analysis, delay: ExchangeDelays) -> str:
-    """A sentence: what who answers did, and then the other parts, the longest first."""
+    """Returns a sentence: what the server did, and then the other parts, the longest first."""
     part = {name: int(getattr(delay, name)[0]) for name in PARTS}
     side = session.rows.cell("side", int(delay.request[0]))
     who = "server" if side == FROM_CLIENT else "client"

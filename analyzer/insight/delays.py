@@ -1,19 +1,19 @@
 """Divides the time of exchanges between the network, other requests and the server.
 
-Theory. An exchange passes the capture point four times: first and last byte of the request, first and last byte of the
-answer. What lies between them is divided:
+Theory. The capture point sees an exchange four times: first and last byte of the request, first and last byte of the
+response. The time between them is divided:
 
-- `sending` and `answering`: from the first to the last byte of the request and of the answer.
-- `network`: the round trip from the capture point to who answers. `client` is the other part of the round trip, which
-  the capture does not see: who asked waited so much longer.
-- `lost`: the connection stood still until bytes were sent again. The answer's may come again behind its last byte,
-  where the capture point lies on its way.
-- `closed`: one side had its window closed while the other wanted to send.
-- `waiting`: until the answers to the requests before it were sent, where a connection answers in order.
-- `working`: the rest, from the last byte of the request to the first byte of the answer.
+- `sending` and `answering`: from the first to the last byte of the request and of the response.
+- `network`: the round trip from the capture point to the responder. `client` is the other part of the round trip, which
+the capture does not show: the requester waited that much longer.
+- `lost`: the connection stalled until bytes were retransmitted. Bytes of the response may be retransmitted after its
+last byte, if the capture point is on its path.
+- `closed`: one side had its window closed while the other had data to send.
+- `waiting`: until the responses to the requests before it were sent, if a connection responds in order.
+- `working`: the rest, from the last byte of the request to the first byte of the response.
 
-So the parts are never negative, and their sum is what who asked has waited. All is computed in columns. What stood
-still is a sum over events (analyzer.tcp.network), looked up in the few half-streams that have some.
+So the parts are never negative, and their sum is the time that the requester waited. Everything is computed in columns.
+Stalls are sums over events (analyzer.tcp.network), looked up only in the few half-streams that have any.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PARTS = ("client", "sending", "network", "lost", "closed", "waiting", "working",
 class ExchangeDelays(ArrayRows):
     """Divides n exchanges, each by its rows; times in ns. resent: packets. ahead: requests that it waited for.
 
-    begin: time of the first byte of the request. may_wait: the server may delay the answer until it has data to send.
+    begin: time of the first byte of the request. may_wait: the server may delay the response until it has data to send.
     """
 
     request: Ints
@@ -58,7 +58,7 @@ class ExchangeDelays(ArrayRows):
 
     @property
     def total(self) -> Ints:
-        """How long who asked has waited."""
+        """Returns how long the requester waited."""
         found: Ints = np.sum([getattr(self, name) for name in PARTS], axis=0)
         return found
 
@@ -114,7 +114,7 @@ def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
 
 
 def _find_round_trips(session: Analysis, stream: Ints, side: Ints) -> tuple[Ints, Ints]:
-    """Returns the round trips from the capture point to who asks and to who answers, 0 where they are unknown."""
+    """Returns the round trips from the capture point to the requester and to the responder, 0 if unknown."""
     streams, back = np.unique(stream, return_inverse=True)
     metrics = session.engine.network.find_metrics(streams)
     both = [
@@ -125,7 +125,7 @@ def _find_round_trips(session: Analysis, stream: Ints, side: Ints) -> tuple[Ints
 
 
 def find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
-    """Returns whether the answers of a connection come in order, and whether a request may be kept for long."""
+    """Returns whether the responses of a connection come in order, and whether a server may hold a request for long."""
     protocols, codes = (session.rows.column(name)[request] for name in ("protocol", "code"))
     in_order, may_wait = np.zeros(len(request), bool), np.zeros(len(request), bool)
     for number in np.unique(protocols).tolist():
@@ -138,7 +138,7 @@ def find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
 
 
 def _find_queue(half: Ints, requested: Ints, last: Ints, first: Ints) -> tuple[Ints, Ints]:
-    """Returns when the answers before an exchange's own were sent, and how many of these it had to wait for.
+    """Returns when the responses before an exchange's own were sent, and the number of these that it had to wait for.
 
     half: numbers of directions, rising; exchanges are in the order of requests.
     """
@@ -153,9 +153,9 @@ def _find_queue(half: Ints, requested: Ints, last: Ints, first: Ints) -> tuple[I
 
 
 class _Stalls:
-    """When half-streams stood still, and for how long; of both sides of the connections of exchanges.
+    """Finds when and how long half-streams stalled, for both sides of the connections of exchanges.
 
-    stream, side: of the exchanges' requests; those of the same are neighbours.
+    stream, side: of the exchanges' requests, sorted.
     """
 
     def __init__(self, session: Analysis, stream: Ints, side: Ints) -> None:
@@ -175,14 +175,14 @@ class _Stalls:
                 for of_side in (0, 1):
                     mine = here[which & (events.column("side")[here] == of_side)]
                     if len(mine):
-                        # The side that sends the answer is the one that was asked.
+                        # Data of the side that did not send the request belongs to the response.
                         asker = client[number] if side[begin] == FROM_CLIENT else 1 - client[number]
                         time = events.column("time")[mine]
                         start = time - events.column("cost")[mine]
                         self._found.append((slice(begin, end), column, of_side != asker, start, time))
 
     def measure(self, since: Ints, until: Ints) -> tuple[Ints, Ints]:
-        """Returns how long (two rows: lost, closed) each exchange stood still in a time, and retransmissions in it."""
+        """Returns how long (two rows: lost, closed) each exchange stalled in a time, and its retransmissions there."""
         found = np.zeros((2, self._count), np.int64)
         resent = np.zeros(self._count, np.int64)
         for some, column, _, start, time in self._found:
@@ -196,11 +196,11 @@ class _Stalls:
         return found, resent
 
     def measure_late(self, first: Ints, last: Ints) -> tuple[Ints, Ints]:
-        """Returns how long after its last byte an answer was sent again, and how often."""
+        """Returns how long after its last byte a response was retransmitted, and how often."""
         late, resent = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
         for some, column, answers, start, time in self._found:
             if column == 0 and answers:
-                # The first retransmission behind it, and those that go on from there.
+                # The first retransmission after it, and those that follow without a gap.
                 ends = np.append(~(start[1:] <= time[:-1]), True)
                 stop = np.flatnonzero(ends)[np.searchsorted(np.flatnonzero(ends), np.arange(len(time)))]
                 place = np.searchsorted(time, last[some], "right")
@@ -212,7 +212,7 @@ class _Stalls:
 
 
 def _overlap(start: Ints, end: Ints, since: Ints, until: Ints) -> Ints:
-    """Returns how much of n times lies in intervals, which do not overlap and rise."""
+    """Returns the overlap of n intervals with events, which rise and do not overlap each other."""
     total = np.concatenate(([0], np.cumsum(end - start)))
 
     def up_to(time: Ints) -> Ints:
@@ -226,7 +226,7 @@ def _overlap(start: Ints, end: Ints, since: Ints, until: Ints) -> Ints:
 
 
 def find_slowest(delays: ExchangeDelays, keys: Sequence[Ints]) -> Ints:
-    """Returns the places of the exchanges that cost most among those with the same keys, the worst first."""
+    """Returns the indexes of the most expensive exchange for each key, the worst first."""
     cost = delays.cost
     order = np.lexsort((delays.request, -cost, *keys))
     same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys]) if len(order) else order

@@ -1,10 +1,10 @@
 """The diagnosis of a capture: findings of single messages, and findings that need several messages.
 
-Theory. Rows are examined in their order. Each is asked for its own findings and for the error that it reports, the
-index for what it knows of the row, and checks (dissectors.check) get the rows that they want. Rows that need not be
-decoded for that are passed over (analyzer.insight.expert_info_scan). Rows are examined part by part: large parts have
-more alike rows, small ones show progress sooner. Several processes scan parts; one of them passes all rows to the
-checks, because these must get rows in their order.
+Theory. Rows are examined in order. Each row contributes its own findings, its error, and what the index knows about it;
+checks (dissectors.check) get the rows that they subscribed to. Rows that need no decoding for this are skipped
+(analyzer.insight.expert_info_scan). Rows are examined in parts: large parts have more similar rows, small ones show
+progress sooner. Several processes scan parts. One process passes all rows to the checks, because these need rows in
+order.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.insight.network_checks import find_network_problems
+from analyzer.insight.outstanding_checks import find_outstanding
 from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.messages import defects
@@ -40,9 +41,9 @@ ERROR_ANSWER, PACKETS_DROPPED = "error-answer", "packets-not-kept"
 
 
 class LocatedFinding(NamedTuple):
-    """A finding with its `row` and `stream`; None where it belongs to none, as that of a file.
+    """A finding with its `row` and `stream`; None if it belongs to none, as a finding about a file.
 
-    error: the name of the error that its message reports, where the finding is about that error.
+    error: the name of the error of its message, if the finding is about that error.
     """
 
     row: int | None
@@ -56,9 +57,9 @@ def diagnose(
     looked: Callable[[int], None] = lambda rows: None,
     part_limits: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
 ) -> Iterator[LocatedFinding]:
-    """Yields all findings of a loaded session: those of rows in their order, then those of files and streams.
+    """Yields all findings of a loaded session: those of rows in order, then those of files and streams.
 
-    looked: called now and then with the number of rows that were examined. part_limits: see diagnose_rows().
+    looked: called from time to time with the number of examined rows. part_limits: see diagnose_rows().
     """
     yield from diagnose_rows(session, len(session.rows), looked, part_limits)
     yield from diagnose_reports(session)
@@ -70,7 +71,8 @@ def diagnose(
 
 
 def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
-    """Yields the findings of streams: what is wrong with their bytes, with the network below them, and with TLS."""
+    """Yields the findings of streams: of their bytes, of the network below, of TLS; of servers with too much to do."""
+    yield from (LocatedFinding(row, finding) for row, finding in find_outstanding(session))
     yield from (LocatedFinding(None, *each) for each in session.located)
     for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
         yield LocatedFinding(None, finding, stream)
@@ -79,10 +81,10 @@ def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
 def diagnose_reports(
     session: Analysis, rows: range | None = None, settled: int | None = None
 ) -> Iterator[LocatedFinding]:
-    """Yields what reports show that no single message does; each at the first message of its row.
+    """Yields the findings of reports, each at the first message of its row.
 
     rows: those that are read; by default all. settled: the time, ns since 1970, up to which rows of reports do not
-    change any more; later ones tell nothing.
+    change any more; later rows are skipped.
     """
     filled, _ = list_reports(session)
     reports = [report for report in filled.values() if report.diagnosed]
@@ -103,10 +105,9 @@ def diagnose_rows(
 ) -> Iterator[LocatedFinding]:
     """Yields the findings of the first `count` rows, in the order of the rows; more rows may still come.
 
-    Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
-
-    part_limits: rows, and bytes of their messages, after which `looked` is told. begin: the first row that is examined,
-    where those before it have been examined; then ends of connections are told before the capture has ended.
+    After all rows come findings at the ends of connections, each at the last row of its connection. part_limits: rows,
+    and bytes of their messages, after which `looked` is called. begin: the first row that is examined, if earlier rows
+    have been examined already; then ends of connections are examined before the capture has ended.
     """
     reading = CheckReading(session, begin or 0)
     info_scan = ExpertInfoScan(session, reading.paths)
@@ -145,13 +146,12 @@ def _comes_before(found: LocatedFinding, row: int) -> bool:
 
 
 def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], end: int) -> Iterator[LocatedFinding]:
-    """The findings of a message, and the error that it reports, weighed by what the error means to its protocol.
+    """Yields the findings of a message, and its error, with the severity that the error has in its protocol.
 
-    shown: what checks find at the message. Where a check tells more than the message alone, the message says nothing.
-
-    An error that a finding of the same message explains is told once, by that finding, and is as grave as the error
-    unless the finding knows it for harmless. What is a normal step of the protocol is none, nor is an answer that there
-    is nothing now. end: when the capture ends, ns since 1970.
+    shown: findings of checks at the message. They replace the message's own findings of the codes in Triage.by_checks.
+    If a finding of the same message explains the error, only that finding is reported, with at least the error's
+    severity unless the finding is a note. Errors that are a normal step of the protocol, and "nothing new", are not
+    reported. end: when the capture ends, ns since 1970.
     """
     triage = None if about.dissector is None else load_triage(about.dissector)
     checked: Collection[str] = () if triage is None else triage.by_checks
@@ -180,16 +180,16 @@ def _locate_findings(session: Analysis, about: About, shown: Sequence[Finding], 
 
 
 _PREFIX = 4
-"""Bytes of a message that are no more than its length."""
+"""Number of bytes of a message that contain only its length."""
 
 GRACE, LONG_POLL_GRACE = 1_000_000_000, 35_000_000_000
-"""ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
+"""ns before the end of a capture in which a pending request is normal; the second if the server may hold it."""
 
 
 def _is_pending(session: Analysis, row: int, end: int) -> bool:
-    """Whether nothing is wrong with a request that has no answer.
+    """Returns whether a request without response is normal.
 
-    It may only have come too late for it, while its connection is still open; or its sender did not wait for news.
+    It may have come too late for a response while its connection is still open, or its sender did not wait for news.
     """
     rows = session.rows
     dissector, by_sender = session.engine.dissector(rows.cell("protocol", row)), _is_closed_by_sender(session, row)
@@ -208,13 +208,13 @@ def _is_tls(session: Analysis, row: int) -> bool:
 
 
 def _is_cut_off(session: Analysis, row: int) -> bool:
-    """Whether a message ends early because its receiver closed the connection, or its sender did before the body."""
+    """Returns whether a message is incomplete because its receiver closed, or its sender did before the body."""
     by_sender = _is_closed_by_sender(session, row)
     return by_sender is False or (by_sender is True and session.rows.cell("length", row) <= _PREFIX)
 
 
 def _is_closed_by_sender(session: Analysis, row: int) -> bool | None:
-    """Whether the sender of a message was the first to close its connection; None while nobody has."""
+    """Returns whether the sender of a message closed its connection first; None if it is not closed."""
     rows, streams = session.rows, session.engine.streams
     stream = rows.cell("stream", row)
     closer, client = streams.cell("closer", stream), max(streams.cell("client", stream), 0)
@@ -224,13 +224,13 @@ def _is_closed_by_sender(session: Analysis, row: int) -> bool | None:
 
 
 def load_triage(dissector: Dissector) -> Triage | None:
-    """Returns how a protocol weighs its errors and findings; None where it does not, or fails to say."""
+    """Returns how a protocol weighs its errors and findings; None if it has no such table, or fails."""
     make = dissector.triage
     return None if make is None else defects.call_or_default(make, None)
 
 
 def _weigh_error(session: Analysis, about: About, triage: Triage | None) -> ErrorMeaning | None:
-    """What the error of a message means; None where it only says that there is nothing now."""
+    """Returns what the error of a message means; None if it only says "nothing new"."""
     assert about.error is not None
     operation = session.engine.names.text(session.rows.cell("operation", about.row))
     if about.dissector is not None and about.error[0] in about.dissector.nothing_new.get(operation or "", ()):
@@ -239,7 +239,7 @@ def _weigh_error(session: Analysis, about: About, triage: Triage | None) -> Erro
 
 
 def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
-    """What a capture says itself of packets that came too fast for who captured them."""
+    """Yields findings about packets that the capture reports as dropped."""
     for place, counters in info.statistics.items():
         if counters.dropped:
             where = f"{info.path}, interface {info.interfaces[place].name or place}"

@@ -8,10 +8,10 @@ from typing import Any
 from dissectors.slotted import make_slotted
 
 CHANCE, DOUBT = 0.01, 0.05
-"""The corrected probability from which on a change may be chance, and a new error is doubtful."""
+"""The corrected probability from which on a change may be chance, and from which on a new error is doubtful."""
 
 MATTERS, BUSIER, SHORT = 1.2, 1.5, 1_000_000
-"""Factors that matter, of latencies and sizes, and of rates; ns by which latencies must differ to weigh in full."""
+"""Least factor of a change of latencies and sizes, and of rates; ns by which latencies must differ for full weight."""
 
 WEIGHTS = {
     "protocol": 90, "new-error": 70, "error": 60, "unanswered": 60, "network": 58, "slower": 55, "setting": 50,
@@ -19,16 +19,17 @@ WEIGHTS = {
     "connections": 20, "client": 14,
 }  # fmt: skip
 STRENGTH, DOUBTFUL, BRIEF = 30, 20, 25
-"""What the size of a change adds at most; what is taken from a new error that may be
-chance and from a network that got better, and from short times."""
+"""The largest bonus for the size of a change. The others are deducted: for a new error that may be chance and for a
+network that improved, and for short times.
+"""
 
 NAMELESS = "(none)"
-"""The operation of messages that name none."""
+"""The operation of messages without one."""
 
 
 @make_slotted
 class Change:
-    """A figure or a set before and after; significance: the corrected probability of chance, None for a fact."""
+    """A metric or a set before and after; significance: the corrected probability of chance, None for a fact."""
 
     name: str
     before: Any
@@ -38,10 +39,11 @@ class Change:
 
 @make_slotted
 class Difference:
-    """kind: a key of WEIGHTS. changes: of one operation, the one that tells most first; of several, each called by its
-    operation, where `operation` is None and the kind is `operation` or `version`.
+    """A difference between captures. kind: a key of WEIGHTS. changes: of one operation, the most important first.
 
-    of: for counts, how many messages each is out of. clients: some of those with a new value.
+    If `operation` is None and the kind is `operation` or `version`, the changes are of several operations, and each has
+    the name of its operation. of: for counts, the numbers of messages that they are out of. clients: some of those with
+    a new value.
     """
 
     kind: str
@@ -54,7 +56,7 @@ class Difference:
 
 
 def find_factor(change: Change) -> float:
-    """Returns how many times as large the larger figure is; what is less than nothing counts as next to nothing."""
+    """Returns the larger metric divided by the smaller; a metric of zero counts as next to nothing."""
     low, high = sorted((float(change.before), float(change.after)))
     least = 1.0 if isinstance(change.after, int) else 1e-9
     return max(high, least) / max(low, least)

@@ -1,10 +1,10 @@
-"""Finds the differences between two profiles of captures, the most telling first.
+"""Finds the differences between two profiles of captures, the most important first.
 
-Theory. A figure is told if its change matters and is no chance: latencies and sizes change by the factor MATTERS, rates
-by BUSIER, and the probability, multiplied by the number of tests that were made (Bonferroni), is below CHANCE. Facts
-need no test: an operation, a version or a program that only one capture has, and an error that only the later one has.
-The weight of a difference is that of its kind, which says how soon an engineer wants to hear of it, and up to STRENGTH
-more for its size.
+Theory. A metric is reported if its change matters and is not chance: latencies and sizes change by the factor MATTERS,
+rates by BUSIER, and the probability, multiplied by the number of tests (Bonferroni), is below CHANCE. Facts need no
+test: an operation, a version or a program that only one capture has, and an error that only the later one has. The
+weight of a difference is that of its kind, which says how important it is to an engineer, plus up to STRENGTH for its
+size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def find_differences(before: Profile, after: Profile) -> list[Difference]:
 
 
 def _find_facts(before: Profile, after: Profile) -> Iterator[Difference]:
-    """What only one of the captures has."""
+    """Yields what only one of the captures has."""
     mine, theirs = ({protocol for protocol, _ in each.operations} for each in (before, after))
     for protocol in mine ^ theirs:
         counts = [_count_protocol(each, protocol) for each in (before, after)]
@@ -61,7 +61,7 @@ def _make_fact(
     share: float,
     clients: Sequence[str] = (),
 ) -> Difference:
-    """share: of the messages that have to do with it."""
+    """Makes a difference without a test. share: the share of messages that it affects."""
     weight = WEIGHTS[kind] + STRENGTH * math.sqrt(min(share, 1))
     return Difference(kind, protocol, operation, weight, changes, None, clients)
 
@@ -71,7 +71,7 @@ def _count_protocol(profile: Profile, protocol: str) -> int:
 
 
 def _compare_operations(protocol: str, before: Profile, after: Profile) -> Iterator[Difference]:
-    """The operations that only one has, and those that are spoken in other versions, the most frequent first."""
+    """Yields the operations in only one capture, and those with other versions, the most frequent first."""
     found: dict[str, list[tuple[float, Change]]] = {}
     for key in before.operations.keys() | after.operations.keys():
         one, other = (each.operations.get(key) for each in (before, after))
@@ -96,7 +96,7 @@ def _compare_operations(protocol: str, before: Profile, after: Profile) -> Itera
 
 
 def _compare_setting(name: tuple[str, str], one: Setting, other: Setting) -> Iterator[Difference]:
-    """A setting with a value that only one has; samples must show that this is no chance."""
+    """Yields a setting with a value in only one capture; if it was sampled, chance must be unlikely."""
     changed = [value for value in one.values.keys() ^ other.values.keys() if _is_sure(value, one, other)]
     if not changed:
         return

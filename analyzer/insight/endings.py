@@ -1,7 +1,7 @@
-"""Ends of connections among rows: the side that closed each, and the row after which this is known.
+"""Finds the ends of connections among rows: the side that closed each, and the row after which this is known.
 
-Theory. An end is heard behind the connection's last row, as soon as a row is later than it was. That depends on what
-was captured alone, not on how it was read.
+Theory. An end is reported after the connection's last row, as soon as a row is later than the end. This depends only on
+the capture, not on how it was read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dissectors.correlator import ConnectionEnd
 
 
 class End(NamedTuple):
-    """The end of a connection. at: the row before which reports hear of it; last: the connection's last row."""
+    """The end of a connection. at: the row before which reports get it; last: the connection's last row."""
 
     at: int
     last: int
@@ -24,9 +24,9 @@ class End(NamedTuple):
 
 
 def endings(session: Analysis, rows: range) -> list[End]:
-    """Returns the ends of the connections of some rows, in the order in which reports hear of them.
+    """Returns the ends of the connections of some rows, in the order in which reports get them.
 
-    One that has more rows behind them is still open as far as these tell: what it ended with may be in the others.
+    A connection with later rows still counts as open, because those rows may end it.
     """
     table, streams = session.rows, session.engine.streams
     part = slice(rows.start, rows.stop)

@@ -1,7 +1,7 @@
-"""Turns messages into events for correlators, and dispatches each to those that want it.
+"""Turns messages into events for correlators, and dispatches each to those that subscribed to it.
 
-Reports and checks are correlators alike (dissectors.correlator). Who shows rows to them knows by the kind of a row
-(protocol, code, role) which of them want it, and for which fields. A correlator that fails costs no other.
+Reports and checks are correlators (dissectors.correlator). The kind of a row (protocol, code, role) decides which
+correlators get it, and which fields they need. A correlator that fails does not affect the others.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from dissectors.message import Path
 from dissectors.wire.fast_path import NULL, NULL64
 
 CONNECTIONS = 4096
-"""Connections whose ends are remembered as texts: rows of few come together."""
+"""Number of connections whose endpoints are cached as texts; consecutive rows are of few connections."""
 
 Place = tuple[Any, ...]
-"""What the index knows of a row, of the columns below, its losses, and how long it took as an answer."""
+"""Index cells of a row: the columns below, its losses, and its latency if it is a response."""
 
 _PLACE = ("stream", "time", "side", "operation", "correlation", "scope", "client", "partner", "length")
 _FRAMED = ("stream", "side", "offset", "length")
 
 
 class Events:
-    """Makes events of rows. losses: of all of them, see the function.
+    """Makes events of rows. losses: of all of them, see losses().
 
-    answers: by row of a request that is answered more than once the row of the last answer, for those who care.
+    answers: for requests with several responses, the row of the last response by the row of the request.
     """
 
     def __init__(self, session: Analysis, rows: range, answers: Mapping[int, int] = MappingProxyType({})) -> None:
@@ -48,13 +48,13 @@ class Events:
         self._answers = answers
 
     def places(self, rows: Ints) -> Iterator[Place]:
-        """Returns what the index has of some rows, for event()."""
+        """Yields the index cells of some rows, for event()."""
         columns = (self._session.rows.column(name)[rows].tolist() for name in _PLACE)
         lost, elapsed = self.losses[rows - self._rows.start], self.find_elapsed(rows)
         return zip(*columns, lost.tolist(), elapsed.tolist(), strict=True)
 
     def find_elapsed(self, rows: Ints) -> Ints:
-        """Returns how long after its request each row came, in ns; NULL64 of what is no answer to one that is read."""
+        """Returns how long after its request each row came, in ns; NULL64 if it has no request, or that is not read."""
         table = self._session.rows
         time, partner = table.column("time"), table.column("partner")[rows].astype(np.int64)
         known = (table.column("role")[rows] == Role.RESPONSE) & (partner >= self._rows.start)
@@ -69,7 +69,7 @@ class Events:
         values: Mapping[str, Any],
         error: tuple[int, str] | None,
     ) -> MessageEvent:
-        """Returns the MessageEvent of a row, with the values that were read from its body."""
+        """Returns the MessageEvent of a row, with values from its body."""
         stream, time, side, operation, correlation, scope, client, partner, size, lost, elapsed = place
         texts = self._session.engine.names.texts
         return MessageEvent(
@@ -85,15 +85,15 @@ class Events:
         return end._replace(losses=int(self.losses[last - self._rows.start]), ends=self.ends)
 
     def _ends(self, stream: int) -> tuple[str, str]:
-        """The addresses of a connection's client and server."""
+        """Returns the addresses of a connection's client and server."""
         return name_endpoint(self._session, stream, FROM_CLIENT), name_endpoint(self._session, stream, 1 - FROM_CLIENT)
 
     def _read_values(self, row: int) -> Mapping[str, Any]:
-        """The values of a row that is still in memory."""
+        """Returns the values of a row if it is still in memory."""
         return decode_body(self._session, row).values if row >= self._session.rows.first else {}
 
     def _name(self, row: int, kind: str, key: str) -> str | None:
-        """What an id was called at a row; the capture is read for names of a kind when the first is asked for."""
+        """Returns the name of an id at a row. The first call for a kind reads the capture for names of that kind."""
         resolver = self._resolvers.get(kind)
         if resolver is None:
             resolver = self._resolvers[kind] = NameResolver(self._session, (kind,))
@@ -113,7 +113,7 @@ class Wanting(NamedTuple, Generic[_Correlator]):
 
 
 class Dispatch(Generic[_Correlator]):
-    """Passes events to the correlators of one reading. failed: called if one fails; True excludes it from now on."""
+    """Passes events to the correlators of one reading. failed: called if one fails; True excludes it from then on."""
 
     def __init__(self, correlators: Sequence[_Correlator], failed: Callable[[_Correlator, Exception], bool]) -> None:
         self.correlators = correlators
@@ -123,7 +123,7 @@ class Dispatch(Generic[_Correlator]):
         self._wanting: dict[tuple[MessageKind, int], Wanting[_Correlator]] = {}
 
     def wanting(self, what: MessageKind, without: int = 0) -> Wanting[_Correlator]:
-        """Returns the subscription to a kind of messages; of correlators whose bit is in `without` none."""
+        """Returns the subscriptions to a kind of messages, without correlators whose bit is in `without`."""
         found = self._wanting.get((what, without))
         if found is None:
             others = [each for number, each in enumerate(self.correlators) if not without >> number & 1]
@@ -142,7 +142,7 @@ class Dispatch(Generic[_Correlator]):
                 if self._unsettled:
                     self._settle(correlator)
                 handle(event)
-            except Exception as error:  # a dissector's defect must not cost the others
+            except Exception as error:  # a dissector's defect must not affect the others
                 self._fail(correlator, error)
 
     def deliver(self, correlator: _Correlator, handle: Callable[[], object]) -> None:
@@ -160,7 +160,7 @@ class Dispatch(Generic[_Correlator]):
             correlator.settle()
 
     def settle(self) -> None:
-        """Lets all correlators conclude what merged messages have told."""
+        """Lets all correlators process merged messages that they have collected."""
         self.call(lambda correlator: None)
 
     def call(self, ask: Callable[[_Correlator], object]) -> None:
@@ -179,7 +179,7 @@ class Dispatch(Generic[_Correlator]):
 
 
 def last_answers(session: Analysis, rows: range) -> dict[int, int]:
-    """Returns the row of the last answer to each request that has several answers, by the row of the request."""
+    """Returns the row of the last response to each request with several responses, by the row of the request."""
     partner, role = (session.rows.column(name)[rows.start : rows.stop] for name in ("partner", "role"))
     answers = np.flatnonzero((role == Role.RESPONSE) & (partner >= rows.start))
     request_rows = partner[answers].astype(np.int64)
@@ -202,7 +202,7 @@ def losses(session: Analysis, part: range) -> Ints:
 
 
 def _running(flags: Array, stream: Ints) -> Ints:
-    """For each row how many rows of its stream up to it have a flag."""
+    """Returns for each row how many rows of its stream up to it have a flag."""
     order = np.argsort(stream, kind="stable")
     total = np.cumsum(flags[order])
     first = np.searchsorted(stream[order], stream[order])

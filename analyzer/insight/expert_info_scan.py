@@ -1,12 +1,12 @@
-"""Scans the bodies of a capture for expert info, alike rows together.
+"""Scans the bodies of a capture for expert info, similar rows together.
 
-Theory. Most rows have nothing to say for themselves. What a diagnosis asks of a body (its error, its findings, the few
-fields that checks look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
-gives it for many alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing
-to say are never looked at. All others are decoded; tests/analyzer/insight/test_diagnosis.py holds the two equal.
+Theory. Most rows have no expert info. The parts of a body that a diagnosis needs (its error, its findings, the few
+fields for checks) become a text, like a cell of a table, so that analyzer.decode.template_decoder makes this text for
+many similar rows at once. If the text is the same for all of them, it is read once, and rows without expert info are
+never looked at. All other rows are decoded; tests/analyzer/insight/test_diagnosis.py compares both.
 
-Scanning rows and reading what was found are two steps, so that other processes can scan while one reads: what a scan
-returns is small, and can be pickled.
+Scanning rows and reading the result are two steps, so that other processes can scan while one reads. The result of a
+scan is small, and can be pickled.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from dissectors.message import Path
 from dissectors.symbolic_values import NestedValue
 
 Watched = Callable[[Dissector, Context], Collection[Path]]
-"""The paths of fields that somebody wants of such a message; none where nobody looks at it."""
+"""Returns the paths of fields that checks need in such a message; none if no check gets it."""
 
 _FINDINGS, _EVENTS = "said", "seen"
 
 
 class About(NamedTuple):
-    """A row with expert info, or that a check watches. seen: at least the fields that the check needs; else None."""
+    """A row with expert info, or one that a check gets. seen: at least the fields that the check needs, else None."""
 
     row: int
     dissector: Dissector | None
@@ -53,7 +53,7 @@ class About(NamedTuple):
 
 
 class _ScannedGroup(NamedTuple):
-    """Alike rows: their places, the text of error and findings (of each, or of all), and a JSON array of the fields."""
+    """Similar rows: indexes, text of error and findings (one for each row, or one for all), fields as a JSON array."""
 
     places: Ints
     texts: list[bytes] | bytes
@@ -61,7 +61,7 @@ class _ScannedGroup(NamedTuple):
 
 
 class _ScannedRow(NamedTuple):
-    """A row that was decoded for itself; see About."""
+    """A row that was decoded alone; see About."""
 
     place: int
     context: Context
@@ -78,7 +78,7 @@ class ScannedRows(NamedTuple):
 
 
 class ExpertInfoScan:
-    """Reads the rows of a loaded session."""
+    """Scans the rows of a loaded session."""
 
     def __init__(self, session: Analysis, watched: Watched) -> None:
         self._session, self._watched = session, watched
@@ -110,7 +110,7 @@ class ExpertInfoScan:
         return (about for about in known if about is not None)
 
     def _read_group(self, group: _ScannedGroup, rows: Ints) -> Iterator[About]:
-        """One for each row."""
+        """Yields an About for each row."""
         session, every = self._session, rows[group.places].tolist()
         dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
         rest = repeat(_read_bodies(group.texts)) if isinstance(group.texts, bytes) else map(_read_bodies, group.texts)
@@ -158,7 +158,7 @@ def _read_bodies(text: bytes) -> _BodyFindings:
 
 
 def _texts(group: TemplateGroup, slot: str, count: int) -> list[bytes]:
-    """The text of a slot for each row."""
+    """Returns the text of a slot for each row."""
     parts = group.match.make_parts(slot)
     if all(type(part) is bytes for part in parts):
         return [b"".join(part for part in parts if type(part) is bytes)] * count
@@ -166,11 +166,11 @@ def _texts(group: TemplateGroup, slot: str, count: int) -> list[bytes]:
 
 
 class _Apart(Exception):
-    """A field that is wanted has a value of its own in each message, and no text."""
+    """Says that a wanted field has a value of its own in each message, and no text."""
 
 
 def _select_fields(value: Any, paths: Collection[Path]) -> Any:
-    """The part of a value that some paths lead to; arrays on the way are implicit. Raises _Apart."""
+    """Returns the part of a value at some paths; arrays on a path stand for their elements. Raises _Apart."""
     if type(value) is NestedValue:
         raise _Apart
     if isinstance(value, list):

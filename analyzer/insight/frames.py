@@ -1,9 +1,8 @@
-"""The packets that brought a message, as the capture has them: whole frames, with what TCP says of each.
+"""The packets that carried a message, as in the capture: whole frames, with their TCP headers.
 
-Theory. The index keeps of a packet its number alone, and where the bytes lie that it brought. Everything else is read
-from the capture when somebody asks: records are hopped over once more, up to the last packet that is wanted, and only
-those that are wanted are decoded. A frame may bring bytes of other messages, too, and secrets in them: what is hidden
-in a message is hidden in its frames, and so is what belongs to no message that is known.
+Theory. For a packet the index keeps only its number, and where its bytes are. Everything else is read from the capture
+again, up to the last wanted packet; only wanted packets are decoded. A frame may contain bytes of other messages, too,
+and secrets in them. So whatever is hidden in a message is hidden in its frames, and so are bytes of no known message.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FLAGS = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (0x08, "PSH"), (ACK, "ACK"), 
 
 @make_slotted
 class Tcp:
-    """The TCP header of a frame. head: bytes before the payload; payload: the captured bytes of it."""
+    """The TCP header of a frame. head: bytes before the payload; payload: captured bytes of it."""
 
     seq: int
     ack: int
@@ -48,12 +47,12 @@ class Tcp:
 
 @make_slotted
 class CapturedFrame:
-    """A packet that brought `length` bytes of a message, from its byte `offset` on.
+    """A packet with `length` bytes of a message, from its byte `offset` on.
 
     number: in the timeline; time: ns since 1970; at: location of its first byte in the store; captured, original:
-    bytes that the capture has of it, and that were sent. again: these bytes had come before. tcp: None of a piece of a
-    datagram, and where it could not be read. begin: where its payload begins in its half of the stream, own: where in
-    the frame the bytes are that it brought; None where that is not known.
+    captured bytes, and bytes on the wire. again: the bytes are a retransmission. tcp: None for an IP fragment, and if
+    it could not be read. begin: where its payload begins in its half-stream; own: where the message's bytes are in the
+    frame; None if unknown.
     """
 
     number: int
@@ -71,7 +70,7 @@ class CapturedFrame:
 
 @make_slotted
 class LostBytes:
-    """Bytes of a message that no packet of the capture has; cut: the capture truncated the packet."""
+    """Bytes of a message that are in no packet of the capture; cut: the snap length cut them off."""
 
     offset: int
     length: int
@@ -79,7 +78,7 @@ class LostBytes:
 
 
 def frames_of(session: Session, row: int) -> list[CapturedFrame]:
-    """Returns the frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
+    """Returns the frames with a row's bytes, by number. Reads the capture up to the last of them."""
     brought = list_packets(session, row)
     numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
     records = _records(session, numbers)
@@ -118,9 +117,9 @@ def find_lost_bytes(session: Session, row: int) -> list[LostBytes]:
 def frame_bytes(
     session: Session, row: int, frame: CapturedFrame, rows: int, *, show_secrets: bool
 ) -> tuple[bytes, list[Span]]:
-    """Returns the bytes of a frame, and the spans of them to hide; `rows` messages are known.
+    """Returns the bytes of a frame, and the spans of them to hide. rows: number of known messages.
 
-    Without knowing where its payload belongs all of it is hidden. Ciphertext is not.
+    If it is unknown where its payload belongs, all of it is hidden. Ciphertext is not hidden.
     """
     data = session.source.store.read_bytes(frame.at, frame.captured)
     if show_secrets or is_decrypted(session, row):
@@ -142,7 +141,7 @@ def frame_bytes(
 
 
 def _find_hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
-    """Spans of the half-stream that a row hides; all of it where `again`, payload from `first` on, differs from it."""
+    """Yields the hidden spans of a row in the half-stream; all of it if `again`, from `first` on, differs from it."""
     tree = decode_tree(session, row)
     segment = tree.sources[0].data
     if again is not None:
@@ -154,7 +153,7 @@ def _find_hidden(session: Session, row: int, begin: int, first: int, again: byte
 
 
 def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Ints:
-    """The rows of the same direction that have bytes there, in the order of these."""
+    """Returns the rows of the same direction with bytes in a range, in the order of these bytes."""
     before = session.rows.first
     remaining = slice(before, rows)
     columns = {name: session.rows.column(name)[remaining] for name in ("stream", "side", "offset", "length")}
@@ -165,7 +164,7 @@ def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Int
 
 
 def _records(session: Session, numbers: Ints) -> RecordBlock:
-    """The records of packets, whose numbers rise; fewer where the capture has become shorter."""
+    """Returns the records of packets (rising numbers); fewer if the capture has become shorter."""
     parts = [make_empty_block()]
     for before, block in session.packets.reread_numbered() if len(numbers) else ():
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
@@ -178,14 +177,14 @@ def _records(session: Session, numbers: Ints) -> RecordBlock:
 
 
 def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:
-    """What TCP says of records, by their place."""
+    """Returns the TCP headers of records, by index."""
     segments = _segments(session, records)
     if segments is None:
         return {}
     heads = segments.at - records.at[segments.row]
     columns = (segments.row, segments.seq, segments.ack, segments.flags, heads, segments.captured)
     cells = zip(*(column.tolist() for column in columns), strict=True)
-    # Of a datagram in pieces the payload lies elsewhere; the padding of a short frame is no payload.
+    # The payload of an IP fragment is elsewhere; the padding of a short frame is no payload.
     return {place: Tcp(*rest) for place, *rest in cells if 0 <= rest[3] <= records.captured[place]}
 
 
@@ -195,15 +194,15 @@ def _segments(session: Session, records: RecordBlock) -> TcpSegments | None:
         return None
     if session.ended or not session.packets.counts.fragments:
         return PacketDecoder(store, FlowTable(), []).decode_segments(records)
-    # The decoder keeps datagrams that it has put together, where the thread that reads may be doing the same.
+    # The decoder changes the reassembly state, and the reading thread may be using it.
     usual = read_usual_segments(store, records)
     return None if usual is None else usual[0]
 
 
 def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp: dict[int, Tcp]) -> dict[int, int]:
-    """Where the payload of each record begins in its half of the stream.
+    """Returns where the payload of each record begins in its half-stream.
 
-    Known of a packet whose bytes the row has; the others lie beside it by their sequence numbers, which count modulo
+    It is known for a packet with bytes of the row. The others follow from their sequence numbers, which count modulo
     2^32.
     """
     offset = session.rows.cell("offset", row)

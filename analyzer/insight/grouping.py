@@ -1,9 +1,9 @@
 """Groups messages: by keys of rows, by fields, by subject, by time.
 
-Theory. What rows are grouped by becomes a small number for each row, and a list of what the numbers mean. A key of the
-index is such a column already; a field of bodies is read for the rows that have one, and a message that names several
-topics is in the group of each. A message without a value is in the group None, so that nothing is lost. Rows by two
-keys are in each pair of their groups.
+Theory. The value that rows are grouped by becomes a small number for each row, with a list of the values. A key of the
+index is such a column already. A field of bodies is read for the rows that have one; a message with several topics is
+in the group of each. A message without a value is in the group None, so no message is lost. If rows are grouped by two
+keys, each is in every pair of its groups.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SECRET = "(secret)"
 
 
 class RowGroups(NamedTuple):
-    """Entries: a place among n rows, rising, and the number of the group that the row is in; `labels` of the numbers.
+    """Entries: the index of a row (rising), and the number of its group; `labels` are the values of the numbers.
 
-    places: None where each row is in one group, in order.
+    places: None if each row is in one group, in order.
     """
 
     places: Ints | None
@@ -44,7 +44,7 @@ class RowGroups(NamedTuple):
 
 
 class Grouping:
-    """Groups the same rows by one thing or another."""
+    """Groups the same rows by any name."""
 
     def __init__(
         self, reader: RowReader, rows: Ints, reported: ErrorColumn | None, intervals: Intervals | None, looked: Looked
@@ -81,7 +81,7 @@ class Grouping:
         return self._of_values(field)
 
     def _of_values(self, field: FieldPath) -> RowGroups:
-        """By the values of a field, each once in a row."""
+        """Groups rows by the values of a field; a value counts once in a row."""
         jobs, known = self._reader.session.jobs, _Labels()
         places, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         reading, parts = FieldReader(self._reader, [field]), divide(len(self._rows), jobs, TOGETHER)
@@ -93,7 +93,7 @@ class Grouping:
         return _with_nothing(np.concatenate(places), np.concatenate(numbers), known, len(self._rows))
 
     def _read_part(self, reading: FieldReader, field: FieldPath, part: range) -> RowGroups:
-        """The values of a field in some of the rows, as entries of these; a label is what comes first of equal ones."""
+        """Returns the values of a field in some of the rows; of equal values, the first one is the label."""
         places, numbers, known = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], _Labels()
         begin = 0
         for rows in split_rows(self._reader.session, self._rows[part.start : part.stop], TOGETHER, TOGETHER_BYTES):
@@ -106,14 +106,14 @@ class Grouping:
 
 
 class _Labels:
-    """Numbers for values in order of first use, from 1; 0 stands for None."""
+    """Numbers values in order of first use, from 1; 0 stands for None."""
 
     def __init__(self) -> None:
         self.labels: list[Any] = [None]
         self._numbers: dict[Any, int] = {}
 
     def numbers(self, values: Sequence[Any]) -> Ints:
-        """The number of each value; 0 for one that is no plain value."""
+        """Returns the number of each value; 0 for one that is no plain value."""
         return np.fromiter(map(self._number, values), np.int64, len(values))
 
     def _number(self, value: Any) -> int:
@@ -147,8 +147,8 @@ def field_of(name: str) -> FieldPath:
 
 def _of_column(column: Dense) -> RowGroups:
     if isinstance(column, ChoiceColumn):
-        numbers, keys = distinct(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
-        known = _Labels()  # several numbers may stand for the same, as those of an endpoint in each of its streams
+        numbers, keys = distinct(np.maximum(column.numbers, -1))  # all negative numbers are no value
+        known = _Labels()  # several numbers may stand for the same value, such as an endpoint in several streams
         again = known.numbers([column.choices.value(each) if each >= 0 else None for each in numbers.tolist()])
         return RowGroups(None, again[keys], known.labels)
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
@@ -162,7 +162,7 @@ def _of_column(column: Dense) -> RowGroups:
 
 
 def _join_columns(columns: Sequence[RowGroups]) -> RowGroups:
-    """Rows that are in a group of each column, as an address is that of either side."""
+    """Puts rows into a group of each column, such as an address of either side."""
     first, *rest = columns
     if not rest:
         return first
@@ -172,7 +172,7 @@ def _join_columns(columns: Sequence[RowGroups]) -> RowGroups:
 
 
 def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> RowGroups:
-    """Entries in the order of rows, each once, and one in the group None for each row that is in no other."""
+    """Returns entries in the order of rows, without duplicates; a row without a group is in the group None."""
     missing: Bools = np.ones(count, bool)
     missing[places[numbers > 0]] = False
     places = np.concatenate((places[numbers > 0], np.flatnonzero(missing)))
@@ -185,7 +185,7 @@ def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Ro
 
 
 def _cross_columns(one: RowGroups, other: RowGroups, count: int) -> RowGroups:
-    """Each of `count` rows in each pair of its groups."""
+    """Puts each of `count` rows into every pair of its groups."""
     places, columns = None, [one.keys, other.keys]
     if one.places is not None or other.places is not None:
         mine, theirs = (np.arange(count) if each.places is None else each.places for each in (one, other))

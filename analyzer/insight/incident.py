@@ -1,7 +1,7 @@
-"""Data of an incident page: figures over time and by operation, problems, reports.
+"""Data of an incident page: metrics over time and by operation, problems, reports.
 
-Theory. All of it is there already (statistics, diagnosis, reports); here it is gathered in one reading of each, and cut
-to what a page can hold.
+Theory. Statistics, diagnosis and reports exist already. Here each is computed once, and limited to what a page can
+show.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from analyzer.session import Session
 from dissectors.finding import Finding
 
 INTERVALS = 120
-"""Bars of a chart over time."""
+"""Number of bars of a chart over time."""
 
 EXAMPLES = 4
-"""Findings of a problem that are shown as they are."""
+"""Number of findings of a problem that are shown in full."""
 
 
 class Incident(NamedTuple):
-    """The figures of one capture that a report about an incident needs.
+    """The data of one capture for an incident page.
 
-    reports: by name, those that have rows. defects: findings about reports that failed.
+    reports: by name, those with rows. defects: findings about reports that failed.
     """
 
     streams: int

@@ -1,7 +1,7 @@
-"""Time in equal intervals that begin at whole multiples of their length, counted from 1970 in UTC.
+"""Equal intervals of time that begin at whole multiples of their length, counted from 1970 in UTC.
 
-Theory. Intervals that are aligned stand for the same times in every capture, so that two of them can be compared. Their
-length is one that people know from clocks, the shortest that needs no more of them than fit into a line.
+Theory. Aligned intervals stand for the same times in every capture, so two captures can be compared. Their length is a
+usual unit of time, the shortest with which they fit into a line.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dissectors.slotted import make_slotted
 
 SECOND = 10**9
 MOST = 60
-"""Intervals that a line of a screen has room for."""
+"""Number of intervals that fit into a line of a screen."""
 
 LIMIT = 10_000
-"""Intervals beyond which those without a message are left out."""
+"""Number of intervals above which those without a message are left out."""
 
 _SMALL = [step * 10**power for power in range(9) for step in (1, 2, 5)]
 _LARGE = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400]
@@ -31,7 +31,7 @@ class Intervals:
 
     @classmethod
     def fitting(cls, first: int, last: int, most: int = MOST) -> Intervals:
-        """Chooses the shortest usual length of which `most` intervals span the time between two times (ns)."""
+        """Chooses the shortest usual length with which `most` intervals span the time between two times (ns)."""
         for length in LENGTHS:
             if last // length - first // length < most:
                 return cls(length)
@@ -39,7 +39,7 @@ class Intervals:
         return cls(day * -(-(last // day - first // day + 1) // (most - 1)))
 
     def number_times(self, times: Ints) -> tuple[Ints, list[int]]:
-        """Returns the interval of each time, numbered from 0, and the begin of each interval (ns)."""
+        """Returns the interval of each time, numbered from 0, and the beginning of each interval (ns)."""
         if not len(times):
             return np.zeros(0, np.int64), []
         numbers = times // self.length

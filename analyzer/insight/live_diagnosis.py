@@ -1,9 +1,9 @@
-"""Problems of a capture that is still being read, as soon as they are known, in bounded memory.
+"""Finds problems of a capture that is still being read, as soon as they are known, in bounded memory.
 
 Theory. Checks and reports read rows from the first to the last one, and remember what they need. A live capture has no
-last row, and its first rows leave memory. So the rows that have come since the last look are read together with some
-before them, which is what most faults need; what was found there before is not found again. A report tells only what
-does not change any more. Problems that others explain are told with these if they become known together.
+last row, and its first rows are evicted. So new rows are read together with some rows before them, which is enough for
+most faults. Findings that are known already are skipped. A report contributes only rows that do not change any more. If
+a problem and its cause become known together, they are shown together.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.correlator import SECOND, BoundedTable
 
 OVERLAP = 4096
-"""Rows before the new ones that are read again."""
+"""Number of rows before the new ones that are read again."""
 
 SETTLED = 10 * SECOND
-"""A row of a report whose last message is so old does not change any more."""
+"""ns after its last message after which a row of a report does not change any more."""
 
 MOST_KNOWN = 100_000
-"""Findings that are remembered, so that they are not found again."""
+"""Number of findings that are remembered, so that they are not reported again."""
 
 _Key = tuple[int | None, int | None, str, str | None, str]
-"""Row, stream, code, error, and the text of what belongs to neither."""
+"""Row, stream, code, error, and the text of a finding without row and stream."""
 
 
 class LiveDiagnosis:
-    """Finds problems among the rows of a session as they come."""
+    """Finds problems among the rows of a session as they arrive."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
@@ -51,7 +51,7 @@ class LiveDiagnosis:
         return fold_effects(self._session, list(fresh.values()))
 
     def count_problems(self) -> int:
-        """Returns the number of problems so far that are more than notes and that no other one explains."""
+        """Returns the number of problems so far that are more than notes and that no other problem explains."""
         return self._table.count_unexplained()
 
     def _find_new(self) -> Iterator[LocatedFinding]:
@@ -70,7 +70,7 @@ class LiveDiagnosis:
             yield from filter(self._is_new, diagnose_streams(session))
 
     def _is_new(self, found: LocatedFinding) -> bool:
-        """Whether a finding is not known yet, and stays true as more packets come."""
+        """Returns whether a finding is not known yet, and later packets cannot refute it."""
         row, finding = found.row, found.finding
         if finding.code == "unanswered" and row is not None and not self._session.ended:
             stream = self._session.rows.cell("stream", row)

@@ -1,9 +1,9 @@
-"""Alike messages merged for the correlators that take them at once (dissectors.correlator).
+"""Merges similar messages for correlators that take them at once (dissectors.correlator).
 
-Theory. What a correlator may not see out of order are the messages that it gets one by one, and ends of connections.
-They cut its rows into stretches; within one, its alike messages are one group, and answers are alike only if their
-requests are in one group. Groups are made of the columns of some thousand rows. Each comes in the place of its first
-message, so an answer comes behind its request.
+Theory. Messages that a correlator gets one by one, and ends of connections, must stay in order. They divide the rows of
+a correlator into stretches. Within a stretch, similar messages are one group; responses are similar only if their
+requests are in one group. Groups are made from the columns of some thousand rows. A group is delivered at the position
+of its first message, so a response comes after its request.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from dissectors.report import REPORTED
 from dissectors.wire.fast_path import NULL, NULL64, load_fast_path
 
 WORTH = 16
-"""Messages of a kind below which each is read for itself."""
+"""Number of messages of a kind below which each is read alone."""
 
 KIND = ("protocol", "role", "code", "version", "extra")
-"""Columns of the index in which messages of one layout are alike."""
+"""Columns of the index that are equal in messages of one layout."""
 
 _SAME = ("stream", "client", "operation")
 MOST = 62
-"""Correlators that may take merged messages: their numbers are bits."""
+"""Number of correlators that may take merged messages: their numbers are bits."""
 
 
 class ReadEvents(Protocol):
-    """Makes events of rows (n), with the values of other rows (n); without values where these are None."""
+    """Makes events of rows (n), with the values of other rows (n); without values if these are None."""
 
     def __call__(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
-        """Returns them in the order of rows."""
+        """Returns the events in the order of rows."""
 
 
 class KindPlan(NamedTuple):
-    """What is known of rows of a kind. wanted: bits of the correlators that want them.
+    """Says how rows of a kind are merged. wanted: bits of the correlators that get them.
 
-    takers: by number those that take them merged, and how. bare: bits of those that read no fields of them. walk: how
-    fields are read in columns; None where there is no need.
+    takers: by number, those that take them merged, and how. bare: bits of those that read no fields of them. walk: how
+    fields are read in columns; None if there is no need.
     """
 
     wanted: int
@@ -56,7 +56,7 @@ class KindPlan(NamedTuple):
 
     @property
     def is_merged(self) -> bool:
-        """Returns whether all who want them take them merged."""
+        """Returns whether all correlators that get them take them merged."""
         return self.wanted != 0 and _bits(self.takers) == self.wanted
 
 
@@ -86,7 +86,7 @@ def _bits(numbers: Iterable[int]) -> int:
 
 
 class Delivery(NamedTuple):
-    """Merged messages for a correlator (by number), in the place of the first."""
+    """Merged messages for a correlator (by number), at the position of the first one."""
 
     row: int
     correlator: int
@@ -95,16 +95,16 @@ class Delivery(NamedTuple):
 
 
 class MergedPart(NamedTuple):
-    """Of n rows: `taken` (int64, n), the bits of correlators that take each merged; and deliveries by their rows."""
+    """Of n rows: `taken` (int64, n), the bits of correlators that take each one merged; deliveries by rows."""
 
     taken: Ints
     deliveries: list[Delivery]
 
 
 class _Part:
-    """Consecutive rows (n) on their way. walked: those that were walked together, with the place of each in these.
+    """Consecutive rows (n) during merging. walk, place: the walk that read each row, and its index in that walk.
 
-    basic, group (int64, n): what rows share that are alike by the index, and by their fields, too; -1: in no group.
+    basic, group (int64, n): equal for rows that are alike by the index, and also by their fields; -1: in no group.
     """
 
     def __init__(self, session: Analysis, rows: Ints, keys: Ints, plans: Sequence[KindPlan | None]) -> None:
@@ -138,17 +138,17 @@ class _Part:
                 self.walks.append(alike)
 
     def find_leaders(self) -> Ints:
-        """The first row of the group of each row."""
+        """Returns the first row of the group of each row."""
         _, first, which = np.unique(self.group, return_index=True, return_inverse=True)
         leaders: Ints = self.rows[first[which]]
         return leaders
 
     def spread(self, values: Sequence[Any]) -> Any:
-        """One value for each plan as an array with one for each row."""
+        """Returns one value for each row from one value for each plan."""
         return np.array(values)[self.keys]
 
     def find_quiet(self, quiet: Mapping[Path, int | QuietTest | None], key: int) -> Bools:
-        """Which rows of a kind are in a group, and have in some fields what they must."""
+        """Returns which rows of a kind are in a group, and pass the tests of some fields."""
         found: Bools = (self.keys == key) & (self.group >= 0)
         for number, alike in enumerate(self.walks):
             for each in quiet.items() & alike.loud.keys():
@@ -160,7 +160,7 @@ class _Part:
 class Merger:
     """Merges the messages of a reading, part by part.
 
-    ends: the rows, rising, before which ends of connections are ended. read: makes events of rows.
+    ends: the rows (rising) before which ends of connections are reported. read: makes events of rows.
     """
 
     def __init__(
@@ -175,12 +175,12 @@ class Merger:
         self._correlators, self._ends = correlators, np.array(ends, np.int64)
         self._texts: dict[bytes, int] = {}
         self._late: dict[int, dict[int, int]] = {}
-        """By correlator and row of a request, whose answer is in a later part, the first row of its group."""
+        """By correlator and row of a request whose response is in a later part: the first row of its group."""
         self._ignored: dict[int, set[int]] = {}
-        """By correlator the requests that mean nothing to it, and whose answers are in later parts."""
+        """By correlator: the ignored requests whose responses are in later parts."""
 
     def merge(self, rows: Ints, keys: Ints, plans: Sequence[KindPlan | None]) -> MergedPart:
-        """Merges consecutive rows. keys: of each the number of its plan."""
+        """Merges consecutive rows. keys: the number of each row's plan."""
         taken = np.zeros(len(rows), np.int64)
         takers = sorted({number for plan in plans if plan is not None for number in plan.takers})
         if not takers:
@@ -199,7 +199,7 @@ class Merger:
         return MergedPart(taken, deliveries)
 
     def _make_events(self, part: _Part, groups: Sequence[_Group]) -> list[MessageEvent]:
-        """The event of the first message of each group."""
+        """Returns the event of the first message of each group."""
         first = np.array([_first_of(group) for group in groups], np.int64)
         bare = np.array([group.bare for group in groups], bool)
         found: list[MessageEvent | None] = [None] * len(groups)
@@ -213,7 +213,7 @@ class Merger:
         return [event for event in found if event is not None]
 
     def _merge_for(self, number: int, part: _Part, taken: Ints) -> Iterator[_Group]:
-        """What a correlator gets merged; marks it in `taken`."""
+        """Yields the groups that a correlator gets, and marks their rows in `taken`."""
         correlator, bit = self._correlators[number], 1 << number
         group, mine, ignored = np.full(len(part.rows), -1, np.int64), *np.zeros((2, len(part.rows)), bool)
         kinds = [
@@ -253,7 +253,7 @@ class Merger:
             yield _Group(number, handle, places, request, bool(plan.bare & bit))
 
     def _find_answers(self, number: int, part: _Part, ignored: Bools) -> Bools:
-        """Which rows answer requests that a correlator ignores; remembers these for later parts."""
+        """Returns which rows answer requests that a correlator ignores; remembers these requests for later parts."""
         late = self._ignored.setdefault(number, set())
         begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
         found = np.zeros(len(part.rows), bool)
@@ -267,7 +267,7 @@ class Merger:
         return found
 
     def _group_rows(self, columns: Sequence[Ints], places: Ints, part: _Part, first: Ints) -> list[Ints]:
-        """The places of each group; notes the first row of its group for each."""
+        """Returns the indexes of each group; writes the first row of its group for each row."""
         if not len(places):
             return []
         _, keys = make_group_keys(columns)
@@ -278,7 +278,7 @@ class Merger:
         return [places[one:behind] for one, behind in zip(begin.tolist(), end.tolist(), strict=True)]
 
     def _find_requests(self, number: int, part: _Part, first: Ints) -> Ints:
-        """The first row of the group of each answer's request; remembers it for answers that are in later parts."""
+        """Returns the first row of the group of each response's request; remembers it for responses in later parts."""
         late = self._late.setdefault(number, {})
         requests = part.partner.copy()
         begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
@@ -299,7 +299,7 @@ def _is_about_answers(kind: tuple[int, KindPlan, Merge]) -> bool:
 
 
 class _Group(NamedTuple):
-    """Alike messages for a correlator, by their places in a part. bare: it reads no fields of them."""
+    """Similar messages for a correlator, by their indexes in a part. bare: it reads no fields of them."""
 
     correlator: int
     handle: Callable[[Any, MergedMessages], None]
@@ -321,11 +321,11 @@ class _GroupMessages(MergedMessages):
         self.count, self.latest = len(group.places), int(part.time[group.places].max())
 
     def list_numbers(self, path: Path) -> list[list[int]]:
-        """Returns the numbers of a field, a list with one of each message for each of its places."""
+        """Returns the numbers of a field: for each of its positions in a message, the numbers of all messages."""
         return self._read_numbers(path).tolist()  # type: ignore[no-any-return]
 
     def sum_numbers(self, path: Path) -> list[int]:
-        """Returns the sums of the numbers of a field, one for each of its places."""
+        """Returns the sums of the numbers of a field, one for each of its positions in a message."""
         return self._read_numbers(path).sum(axis=1).tolist()  # type: ignore[no-any-return]
 
     def _read_numbers(self, path: Path) -> Ints:
@@ -348,7 +348,7 @@ class _GroupMessages(MergedMessages):
         return partners
 
     def list_elapsed(self) -> list[int]:
-        """Returns how long after its request each response came, in ns; nothing where one request was not read."""
+        """Returns how long after its request each response came, in ns; empty if one request was not read."""
         elapsed: list[int] = self._elapsed[self._places].tolist()
         return [] if NULL64 in elapsed else elapsed
 

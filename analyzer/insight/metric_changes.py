@@ -1,7 +1,7 @@
-"""Figures of two profiles that changed: errors, latencies, sizes, rates, the network; each with its significance.
+"""Finds metrics of two profiles that changed: errors, latencies, sizes, rates, network; each with its significance.
 
-Theory. Each comparison is one test, or one for each percentile. When all have been made, their number corrects each
-probability (Bonferroni), and what may be chance is dropped.
+Theory. Each comparison is one test, or one for each percentile. After all tests, their number corrects each probability
+(Bonferroni), and changes that may be chance are dropped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PERCENTILES = {"p50": 500, "p90": 900, "p99": 990}
 
 
 class MetricTests:
-    """Tests figures of two profiles; when all have been made, their number corrects each probability."""
+    """Tests metrics of two profiles; after all tests, their number corrects each probability."""
 
     def __init__(self, before: Profile, after: Profile) -> None:
         self._before, self._after = before, after
@@ -63,7 +63,7 @@ class MetricTests:
         )
 
     def compare_operation(self, key: OperationKey, one: OperationProfile | None, other: OperationProfile) -> None:
-        """Compares the errors of an operation, and its other figures if both captures have it."""
+        """Compares the errors of an operation, and its other metrics if both captures have it."""
         requests, answered = (0, 0) if one is None else (one.metrics.requests, one.metrics.answers)
         for error, count in other.errors.items():
             known = 0 if one is None else one.errors.get(error, 0)
@@ -104,7 +104,7 @@ class MetricTests:
         elif kind == "slower":
             kind = "slower" if first.after > first.before else "faster"
             strength -= BRIEF if abs(first.after - first.before) < SHORT else 0
-        elif each.protocol is not None:  # of what hardly occurs, rates and sizes tell little
+        elif each.protocol is not None:  # rates and sizes of rare operations say little
             strength *= self._find_share((each.protocol, each.operation))
         return Difference(kind, each.protocol, each.operation, WEIGHTS[kind] + strength, changes, each.of)
 
@@ -121,7 +121,7 @@ class MetricTests:
         self._candidates.append(Difference(kind, *key, 0, [Change(name, *counts, chance)], of))
 
     def _test_percentiles(self, kind: str, key: _Key, name: str, one: Ints, other: Ints) -> None:
-        """Columns in order."""
+        """Tests percentiles of two sorted columns."""
         if not len(one) or not len(other):
             return
         self._count += len(PERCENTILES)
@@ -142,7 +142,7 @@ class MetricTests:
         change = Change("messages", *rates, compare_rates(one, spans[0], other, spans[1]))
         every = [profile.total.messages * SECOND / profile.span for profile in (self._before, self._after)]
         share = Change("share", change.before / every[0], change.after / every[1])
-        # An operation that grows as all others do is no news.
+        # An operation that grows as all others do is not a difference.
         if find_factor(change) >= BUSIER and (key[0] is None or find_factor(share) >= BUSIER):
             self._candidates.append(Difference(kind, *key, 0, [change]))
 
@@ -152,7 +152,7 @@ def _is_worse(change: Change, of: tuple[int, int]) -> bool:
 
 
 def _rate_share(each: Difference) -> float:
-    """What a share of messages adds to a weight: that by which it changed."""
+    """Returns the weight for a change of a share of messages."""
     assert each.of is not None
     first = each.changes[0]
     before, after = first.before / max(each.of[0], 1), first.after / max(each.of[1], 1)

@@ -1,10 +1,9 @@
 """Measures groups of messages: counts, sizes, latencies, errors.
 
-Theory. A group is a number that each of its messages has; a message may be in several groups, once in each. So there
-are entries, a place among the rows that are looked at and a group's number, and each figure is one pass over them
-(np.bincount), whatever the groups are. Times and latencies are integers of nanoseconds, so nothing is ever rounded
-but the rates. The latency of an exchange is its response's; one that is negative, because the capture's clock went
-back, is a number as any other.
+Theory. A group has a number; a message may be in several groups, once in each. So there are entries, each with the
+index of a row and the number of a group, and each metric is one pass over them (np.bincount), whatever the groups are.
+Times and latencies are integers of nanoseconds, so only rates are rounded. The latency of an exchange is its
+response's. A negative latency, caused by a clock that went back, counts like any other.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from dissectors.wire.fast_path import NULL
 
 SECOND = 10**9
 PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
-"""Figures that are percentiles of latencies, and which, in thousandths."""
+"""Metrics that are percentiles of latencies, in thousandths."""
 
 
 @make_slotted
 class Metrics:
-    """Figures of one group; None where they are unknown: rates without a span, errors not read, latencies of none.
+    """Metrics of one group; None if unknown: rates without a span, errors not read, no latencies.
 
-    messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
-    without their request. bytes: of the messages, length prefixes included. rate: messages a second. errors: messages
-    that report one; empty: those of which it only says that there is nothing now, which are no errors. error_rate:
-    errors in answers, by the answer. timed: answers with a latency, and of these the nearest-rank percentiles.
+    messages = requests + answers + oneway + push + raw. unanswered: requests without response. orphans: responses
+    without request. bytes: of the messages, including length prefixes. rate: messages per second. errors: messages that
+    report one; empty: messages whose error only says "nothing new"; they are not errors. error_rate: errors in
+    responses, per response. timed: responses with a latency; the nearest-rank percentiles are those of their latencies.
     """
 
     messages: int
@@ -67,10 +66,9 @@ METRIC_NAMES = tuple(Metrics.__annotations__)
 
 @dataclass(frozen=True, slots=True)
 class RowMeasures:
-    """Columns of n rows, from which metrics are computed. failed, empty: None if errors were not read.
+    """Columns of n rows from which metrics are computed. failed, empty: None if errors were not read.
 
-    latency: ns, of the rows that have one, else 0; timed: the places of those that do, in the order of their latencies.
-    span: ns from the first to the last of the rows' times.
+    latency: ns, 0 for rows without one; timed: the indexes of rows with a latency, in the order of their latencies.
     """
 
     role: Array
@@ -84,7 +82,7 @@ class RowMeasures:
 
     @property
     def span(self) -> int:
-        """The time from the first message to the last, in ns; 0 if there is none."""
+        """Returns the time from the first message to the last, in ns; 0 if there is none."""
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod
@@ -110,8 +108,8 @@ class RowMeasures:
 def measure_groups(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
     """Computes the metrics of the groups 0 .. size - 1.
 
-    places, keys: n entries, a row and the group that it is in; without places each row is in one. span: ns that rates
-    are over; 0: nobody knows.
+    places, keys: n entries, a row and its group; if places is None, each row is in one group. span: ns for rates; 0:
+    unknown.
     """
     take = _keep_all if places is None else lambda column: column[places]
     role, alone = take(facts.role), take(facts.alone)
@@ -144,7 +142,7 @@ def _make_metrics(
     *,
     span: int,
 ) -> Metrics:
-    """One group's. counts: up to `bytes`. wrong: errors in answers. ranks: see nearest_ranks. total: of latencies."""
+    """Returns the metrics of a group. counts: up to `bytes`. wrong: errors in responses. ranks: see nearest_ranks()."""
     messages, answers, timed = counts[0], counts[2], ranks[0]
     rate = messages * SECOND / span if span else None
     share = wrong / answers if wrong is not None and answers else None
@@ -165,13 +163,13 @@ def _make_metrics(
 
 
 def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
-    """Returns the group and the latency (ns) of each entry that has a latency, in the order of entries."""
+    """Returns the group and the latency (ns) of each entry that has a latency, in the order of latencies."""
     timed = facts.timed if places is None else _find_timed(facts, places)
     return keys[timed], facts.latency[timed if places is None else places[timed]]
 
 
 def _find_timed(facts: RowMeasures, places: Ints) -> Ints:
-    """Which of the entries have a latency, in the order of these."""
+    """Returns the entries with a latency, in the order of latencies."""
     rank = np.full(len(facts.role), -1, np.int64)
     rank[facts.timed] = np.arange(len(facts.timed))
     mine = rank[places]

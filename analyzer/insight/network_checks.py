@@ -1,10 +1,10 @@
 """Findings about the network below connections, for all protocols.
 
-Theory. Figures of connections (analyzer.tcp.network) tell what happened, and a figure is a finding only where it
-matters: retransmissions and closed windows by the time that they cost, resets by the requests that they left without an
-answer (these messages have findings of their own, so a reset is a note), handshakes by whether a server of a protocol
-was meant. A connection that was never opened speaks no protocol: its port tells, by what is usual there or was spoken
-there in this capture.
+Theory. Metrics of connections (analyzer.tcp.network) say what happened, but a metric is a finding only if it matters.
+Retransmissions and closed windows are weighed by the time that they cost. A reset is reported if it left requests
+without response; these messages have findings of their own, so a reset is a note. A failed handshake is reported if the
+target is a server of a known protocol. A connection that was never opened carries no protocol, so its port decides: a
+usual port of a protocol, or one that is used in this capture.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
 LOST_NS, GRAVE_LOST_NS = 150_000_000, 1_000_000_000
-"""Time that retransmissions of a connection cost from which on it is told, and is a warning."""
+"""Time that retransmissions of a connection cost from which on it is reported, and from which on it is a warning."""
 
 CLOSED_NS, GRAVE_CLOSED_NS = 200_000_000, 2_000_000_000
-"""The same of windows that were closed."""
+"""The same for closed windows."""
 
 ANSWERED_WITHIN_NS = 3_000_000_000
-"""Time that a capture goes on behind a single SYN if that is called unanswered."""
+"""Time that a capture must continue after a single SYN before that is called unanswered."""
 
 _BOTH = 0b11
 
@@ -66,7 +66,7 @@ def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
 
 
 def _find_cut(session: Analysis, resetter: Ints) -> Ints:
-    """Streams that one side reset while the other waited for its answer."""
+    """Returns the streams that one side reset while the other waited for a response."""
     rows = np.arange(session.rows.first, len(session.rows))
     waiting = find_unanswered(session, rows)
     waiting = waiting[~flag_long_polls(session, waiting)]
@@ -79,7 +79,7 @@ def _find_cut(session: Analysis, resetter: Ints) -> Ints:
 
 
 def _find_meant(session: Analysis) -> Bools:
-    """Streams to a port on which a server of a protocol usually listens, or does so in this capture."""
+    """Returns the streams to a port that is usual for a protocol, or used by one in this capture."""
     ports = find_server_ports(session)
     decoded = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
     usual = [port for dissector in session.engine.known.dissectors for port in (*dissector.ports, *dissector.tls_ports)]
@@ -88,14 +88,14 @@ def _find_meant(session: Analysis) -> Bools:
 
 
 def _was_time(session: Analysis) -> Bools:
-    """Streams that the other side had time to answer before the capture ended."""
+    """Returns the streams that the other side had time to answer before the capture ended."""
     streams = session.engine.streams
     found: Bools = int(streams.column("end").max()) - streams.column("begin") >= ANSWERED_WITHIN_NS
     return found
 
 
 def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
-    """One finding for each attempt, the same for all at a server: a note for those before it began to listen."""
+    """Yields one finding for each attempt, the same for all to a server: a note if the server began to listen later."""
     begin = session.engine.streams.column("begin")
     servers: dict[str, list[int]] = {}
     for stream in np.flatnonzero(which).tolist():
@@ -125,7 +125,7 @@ def _describe_attempts(session: Analysis, server: str, did: str, tried: list[int
 
 
 def _find_opened(session: Analysis) -> Ints:
-    """Streams whose server answered the SYN, or spoke."""
+    """Returns the streams whose server answered the SYN or sent messages."""
     streams = session.engine.streams
     halves = session.engine.network.halves
     server = 2 * np.arange(len(streams)) + 1 - np.maximum(streams.column("client").astype(np.int64), 0)
@@ -147,7 +147,7 @@ def _name_server(session: Analysis, stream: int) -> str:
 
 
 def _name_closer(session: Analysis, stream: int) -> str:
-    """Who had its window closed for longer."""
+    """Returns the side whose window was closed for longer."""
     halves = session.engine.network.halves.column("zero_window_time")[2 * stream : 2 * stream + 2]
     client = max(session.engine.streams.cell("client", stream), 0)
     return "the client" if halves[client] >= halves[1 - client] else "the server"

@@ -1,4 +1,4 @@
-"""Network figures of some connections, for comparison with others (analyzer.tcp.network)."""
+"""Network metrics of some connections, for comparison with others (analyzer.tcp.network)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class NetworkProfile:
-    """round_trips: ns, in order, of the connections where they were measured. The others count events, and resets
-    connections.
-    """
+    """round_trips: ns, sorted, of the connections with a measured one. The others count events; resets, connections."""
 
     connections: int
     round_trips: Ints

@@ -1,7 +1,8 @@
-"""Connections of which the capture has one direction alone: nothing in them has an answer, which is said once of all.
+"""Finds connections with only one captured direction. Their messages have no partners, which is reported once for all.
 
-Theory. A capture at one of two links that a connection takes, or at a mirror port for one direction, has no packet of
-the other side at all. That says nothing of who was asked, so such requests are not told one by one.
+Theory. If the capture point is on one of two links of a connection, or on a mirror port for one direction, the capture
+has no packet of the other direction at all. This says nothing about the peer, so such requests are not reported one by
+one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 
 LONE = frozenset({"unanswered", "closed-unanswered", "orphan-response"})
-"""Codes of what is said of a message without its partner."""
+"""Codes of findings about a message without partner."""
 
 _BOTH = 0b11
 

@@ -1,10 +1,10 @@
 """Overview of an unknown capture, for one screen.
 
-Theory. Whoever opens an unknown capture asks who speaks what, how much, how fast, how slow the slowest was, what failed
-and what was never answered. The index tells most of that exactly. Errors need the answers' bodies, read by their layout
-(errors.py). What messages are about, topics and paths, needs whole bodies; there a sample says it well enough, and says
-that it is one: SAMPLE requests of each kind of name, evenly from all of them, without chance, so that the same capture
-gives the same screen.
+Theory. The first questions about an unknown capture are: which protocols, how many messages, how fast, what was
+slowest, what failed, and what was never answered. The index answers most of them exactly. Errors need the bodies of
+responses, read by their layout (analyzer.query.response_errors). Topics and paths need whole bodies. For them a sample
+is enough, and the overview says that it is one: SAMPLE requests for each kind of name, evenly distributed and not
+random, so that the same capture gives the same screen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import NULL, distinct
 
 SAMPLE = 1024
-"""Requests that are decoded to learn what they are about."""
+"""Number of requests that are decoded to find topics or paths."""
 
 OLDEST = 5
 SUBJECTS = ("topic", "path")
@@ -50,7 +50,7 @@ SUBJECTS = ("topic", "path")
 class OperationMetrics:
     """Metrics of the messages of one operation of a protocol; of messages without an operation if None.
 
-    over_time: messages in each interval. latencies: answers in each bucket of percentiles.EDGES.
+    over_time: messages in each interval. latencies: responses in each bucket of percentiles.EDGES.
     """
 
     protocol: str
@@ -102,12 +102,11 @@ class NetworkTotals:
 class Overview:
     """The content of the first screen about a capture.
 
-    first, last: times of the first and last message (ns since 1970; None without any).
-
-    packets, and their bytes: all that were read. streams: connections of the rows; where all are looked at, also those
-    that said nothing. messages_in_all: also those that are not looked at. over_time, failures_over_time: messages, and
-    those that report an error (None: not asked for), in each interval of `interval` ns. findings: by severity and code,
-    of rows as far as the index knows; where all are looked at, also of connections and of files.
+    first, last: times of the first and last message (ns since 1970; None if there is none). packets, and their bytes:
+    all packets read. streams: connections of the rows; if all rows are included, also those without messages.
+    messages_in_all: includes messages that are not selected. over_time, failures_over_time: messages, and those that
+    report an error (None: not read), in each interval of `interval` ns. findings: by severity and code, of rows as far
+    as the index knows; if all rows are included, also of connections and files.
     """
 
     packets: int
@@ -174,7 +173,7 @@ def overview(
 
 
 def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTotals:
-    """Of the connections of rows; whole: also of those without a message."""
+    """Returns the network faults of the connections of rows; whole: includes connections without a message."""
     streams = np.arange(len(session.engine.streams)) if whole else np.unique(session.rows.column("stream")[rows])
     found = session.engine.network.find_metrics(streams.astype(np.int64))
     trips = np.sort(found.rtt[found.rtt != UNMEASURED])
@@ -191,7 +190,7 @@ def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTota
 
 
 def _operations(study: Study) -> Iterator[OperationMetrics]:
-    """Those of which there are most messages first."""
+    """Yields the metrics of operations, those with the most messages first."""
     grouped = study.group_rows(("protocol", "operation"))
     metrics = study.measure_groups(grouped)
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
@@ -212,8 +211,8 @@ def _operations(study: Study) -> Iterator[OperationMetrics]:
 
 
 def _subjects(study: Study, name: str) -> SubjectCounts | None:
-    """The names that requests are about; None where there are none."""
-    from analyzer.query.fields import FieldReader  # the screen of a capture without messages has no need of it
+    """Returns the counts of names in requests; None if there are none."""
+    from analyzer.query.fields import FieldReader  # not needed for a capture without messages
 
     role = study.reader.take_cells("role", study.rows)
     requests = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
@@ -231,7 +230,7 @@ def _subjects(study: Study, name: str) -> SubjectCounts | None:
 
 
 def _fields(study: Study, name: str) -> Iterator[FieldPath]:
-    """What the protocols that there are call so."""
+    """Yields the fields with this name of all protocols in the rows."""
     from analyzer.query.fields import UnknownField, find_field
 
     session = study.reader.session
@@ -245,7 +244,7 @@ def _fields(study: Study, name: str) -> Iterator[FieldPath]:
 
 
 def _skip_name_resolution(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
-    """The same field without the names of ids, where no message has ids: to learn names, others must be decoded."""
+    """Returns the field without name resolution if no message has ids, because names need other messages."""
     origin = field.origin
     if not isinstance(origin, AliasedField):
         return field
@@ -271,7 +270,7 @@ def _most(counted: tuple[Any, int]) -> tuple[int, Any]:
 
 
 def _failures(study: Study, reported: ErrorColumn) -> Iterator[Failure]:
-    """Errors by operation, the most frequent first."""
+    """Yields errors by operation, the most frequent first."""
     reader, places = study.reader, reported.places
     if study.facts.failed is None or not len(places):
         return
@@ -290,9 +289,9 @@ def _by_operation(reader: RowReader, rows: Ints) -> Iterator[tuple[str, str | No
 
 
 def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[tuple[str, str, int]]:
-    """How many of each severity and code, of these rows and `others`, the gravest and most frequent first.
+    """Counts findings by severity and code, of these rows and `others`, the gravest and most frequent first.
 
-    Bodies are not read, but for the first bytes of raw rows.
+    Reads no bodies, except the first bytes of raw rows.
     """
     found: Counter[tuple[Severity, str]] = Counter()
     bits = flag_row_findings(session, rows, late=session.ended)

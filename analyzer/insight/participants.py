@@ -1,9 +1,9 @@
 """Names the clients and servers of a capture, for lanes of a diagram and nodes of a map.
 
-Theory. A connection has two sides. A server is one participant for all of its connections, and so is a client that
-tells its name (a client id) in several. Reports know more names: the numbers of brokers, and which server of an
-ensemble opened a connection (Report.list_names). A server without a port of its own in a name is found by its host, if
-all names of that host agree.
+Theory. A connection has two sides. A server is one participant for all of its connections, and so is a client with the
+same name (a client id) in several connections. Reports know more names: the numbers of brokers, and which server of an
+ensemble opened a connection (Report.list_names). If a server has no name for its address and port, it gets that of its
+host, if all names of the host agree.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Participant:
 
     @property
     def title(self) -> str:
-        """The name, with the address where that says more."""
+        """Returns the name, with the address if that adds information."""
         return f"{self.name} {self.address}" if self.address and self.address not in self.name else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """The participants of some rows. sides: the number of each row's client and server, shape (n, 2)."""
+    """The participants of some rows. sides: the numbers of each row's client and server, shape (n, 2)."""
 
     known: Sequence[Participant]
     sides: Ints
@@ -49,7 +49,7 @@ class Participants:
 
 @dataclass(frozen=True, slots=True)
 class ReportedNames:
-    """The names that reports tell: by address, by host, and by connection and side."""
+    """The names from reports: by address, by host, and by connection and side."""
 
     addresses: dict[str, str]
     hosts: dict[str, str]
@@ -57,7 +57,7 @@ class ReportedNames:
 
 
 def read_reported_names(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> ReportedNames:
-    """Reads the names that protocols tell. looked: see ReportReading.run()."""
+    """Reads the names that reports give. looked: see ReportReading.run()."""
     found = ReportedNames({}, {}, {})
     for place, name in _list_names(session, looked):
         if isinstance(place, str):
@@ -101,7 +101,7 @@ def find_participants(session: Analysis, rows: Ints, names: ReportedNames) -> Pa
 
 
 def _find_client_names(session: Analysis, streams: Ints) -> list[str | None]:
-    """Returns the name that the client of each connection tells first, or None."""
+    """Returns the first client name on each connection, or None."""
     table = session.rows
     every = slice(table.first, len(table))
     of_stream, client = table.column("stream")[every], table.column("client")[every]

@@ -1,10 +1,10 @@
-"""Percentiles of many groups of integers, exactly, and the buckets that distributions are drawn in.
+"""Exact percentiles of many groups of integers, and the buckets for distributions.
 
-Theory. A percentile is by nearest rank: of n values in order, p per cent is the one at place ceil(n * p / 100), from 1.
-So it is always a value that occurred, no mean of two, and exact in nanoseconds. All values are sorted once, by who
-asks; groups are then put beside each other without comparing anything, for their numbers are small, and what is equal
-stays in order. What is only drawn is counted in buckets that grow with the numbers, four between each power of two and
-the next.
+Theory. A percentile is by nearest rank: of n sorted values, p per cent is the one at position ceil(n * p / 100), from
+1. So it is always a value that occurred, never a mean, and exact in nanoseconds. The caller sorts all values once.
+Groups are then collected with a stable counting sort of their small numbers, without comparing values again.
+Distributions for drawing are counted in buckets that grow with the numbers, four between each power of two and the
+next.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from analyzer.columns.arrays import Ints, argsort_stable
 
 STEPS = 4
-"""Buckets from a power of two to the next."""
+"""Number of buckets from a power of two to the next."""
 
 _EXACT = 1 << 53
-"""Up to which a float holds each integer."""
+"""Limit up to which a float represents each integer."""
 
 
 def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int]) -> Ints:
     """Returns for each key 0 .. size - 1 a row: number of values, least, percentiles, greatest.
 
-    keys, values: n each, the values in order. thousandths: 500 is the median. Zeros for a key without values.
+    keys, values: n each, sorted by value. thousandths: 500 is the median. Zeros for a key without values.
     """
     count = np.bincount(keys, minlength=size)
     found = np.zeros((size, len(thousandths) + 3), np.int64)
@@ -42,7 +42,7 @@ def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int
 
 
 def nearest_rank(ordered: Ints, thousandths: int) -> int:
-    """Returns one percentile, by nearest rank, of sorted values; there is at least one."""
+    """Returns one percentile, by nearest rank, of sorted values; at least one value is needed."""
     return int(ordered[max((len(ordered) * thousandths + 999) // 1000, 1) - 1])
 
 
@@ -56,7 +56,7 @@ def sums(keys: Ints, values: Ints, size: int) -> list[int]:
 
 
 def _edges() -> Ints:
-    """Where buckets begin: at 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ... up to 2^62."""
+    """Returns where buckets begin: at 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ... up to 2^62."""
     powers = [1 << power for power in range(2, 62)]
     return np.array([0, 1, 2, 3, *(power + step * power // STEPS for power in powers for step in range(STEPS))])
 
@@ -69,8 +69,8 @@ ROUND: Ints = np.array(
         *(*(10**9 << power for power in range(20)), np.iinfo(np.int64).max),
     ]
 )
-"""The same of durations (ns) for people, one from a power of two to the next, where powers begin anew with each unit:
-at 0, 1, 2, 4, ... 512 us, 1, 2, 4, ... 512 ms, 1, 2, 4, ... s; the last one holds all that is longer.
+"""Edges for durations (ns) that people read, with one bucket from a power of two to the next. Powers begin anew with
+each unit: 0, 1, 2, 4, ... 512 us, 1, 2, 4, ... 512 ms, 1, 2, 4, ... s. The last bucket holds all longer durations.
 """
 
 

@@ -1,9 +1,9 @@
-"""Problems: findings that are about the same thing as one, with whom it concerns, what it means and what to do.
+"""Combines findings about the same thing into problems, with the affected clients, the meaning and advice.
 
-Theory. A fault shows in many messages: each retry is refused again, each follower hears that the leader has changed.
-Who reads a diagnosis wants to know what happened, and not how often it was heard. Findings of the same code, error and
-subject are one problem, which counts its messages and keeps the first of them. A problem that follows from another one
-(dissectors.triage, RootCause) is its effect, and is told with it (analyzer.insight.root_causes).
+Theory. A fault shows in many messages: each retry is refused again, each follower learns that the leader has changed.
+The reader of a diagnosis wants to know what happened, not how often it was reported. Findings with the same code, error
+and subject are one problem, which counts its messages and keeps the first of them. A problem that follows from another
+one (dissectors.triage, RootCause) is its effect, and is shown with it (analyzer.insight.root_causes).
 
 Memory is bounded: a problem keeps the rows of at most MOST_ROWS messages, a code has at most MOST_SUBJECTS problems,
 and there are at most MOST_PROBLEMS; findings about further subjects, errors and ports are counted together.
@@ -33,41 +33,41 @@ from dissectors.slotted import field, make_slotted
 from dissectors.triage import Triage
 
 MOST_ROWS = 65_536
-"""Messages of a problem that are remembered by their rows."""
+"""Number of messages of a problem whose rows are kept."""
 
 MOST_SUBJECTS = 12
-"""Problems of the same code that differ by their subjects."""
+"""Number of problems of the same code with different subjects."""
 
 MOST_PROBLEMS = 1024
-"""Problems of a capture; beyond these, all that have the same code are one."""
+"""Number of problems of a capture; above it, all findings with the same code are one problem."""
 
 NAMED = 64
-"""Messages of a problem that are read to name whom and what it is about."""
+"""Number of messages of a problem that are read for clients and subjects."""
 
 DESCRIBED = 16
-"""Messages of a problem whose requests are read to tell what they asked for."""
+"""Number of messages of a problem whose requests are read for the description."""
 
 _MOST_DETAILS = 2
-"""Requests that a text describes."""
+"""Number of requests that a text describes."""
 
 _LONGEST = 100
-"""Characters of a name."""
+"""Length of a name in characters."""
 
 MOST_NAMES = 4
-"""Names that a text lists; the others are counted."""
+"""Number of names that a text lists; the others are counted."""
 
 _Key = tuple[str, str, str, str | None, int, Severity | None]
-"""Protocol, code, error, subject (None: of several); server's port and severity if it belongs to connections alone."""
+"""Protocol, code, error, subject (None: several); port of the server and severity if it is only about connections."""
 
 
 @make_slotted(frozen=False, eq=False)
 class Problem:
-    """Findings of one code about one subject, told as one problem.
+    """Findings of one code about one subject, reported as one problem.
 
-    protocol, error, subject: empty where there is none. port: of the server, where it belongs to connections and not
-    to messages. rows: the first messages that show it, rising; last: the last one. streams: the connections of those
-    that belong to no message. operations: by name how many of its messages there are. clients: who it concerns.
-    cause: the problem that explains this one; effects: those that this one explains.
+    protocol, error, subject: empty if there is none. port: of the server, if it is about connections and not about
+    messages. rows: the first messages that show it, rising; last: the last one. streams: the connections of findings
+    without a message. operations: the number of its messages by operation. clients: the affected clients. cause: the
+    problem that explains this one; effects: those that this one explains.
     """
 
     severity: Severity
@@ -95,19 +95,19 @@ class Problem:
 
     @property
     def label(self) -> str:
-        """The name of a problem: the error that answers report, or the code of its findings."""
+        """Returns the name of a problem: the error in responses, or the code of its findings."""
         return self.error if self.code == ERROR_ANSWER and self.error else self.code
 
     @property
     def concerned(self) -> str:
-        """Clients and subject for people, `clients a, b; topic c`; the subject only if the text does not name it."""
+        """Returns clients and subject for people, `clients a, b; topic c`; the subject only if the text lacks it."""
         parts = [f"client{'s' * (len(self.clients) > 1)} {join_names(self.clients)}"] if self.clients else []
         if self.subject and self.subject.lower() not in self.text.lower():
             parts.append(self.subject)
         return "; ".join(parts)
 
     def add(self, found: LocatedFinding, examples: int = 1) -> None:
-        """Counts one more finding, and keeps it as it is if it reads differently; examples: how many are kept."""
+        """Counts one more finding, and keeps it if its text is new; examples: how many are kept."""
         self.count += 1
         self.severity = max(self.severity, found.finding.severity)
         if found.stream is not None:
@@ -121,7 +121,7 @@ class Problem:
 
 
 class ProblemTable:
-    """Collects the findings of a session as problems, in any order. examples: findings that a problem keeps."""
+    """Collects the findings of a session as problems, in any order. examples: findings kept for each problem."""
 
     def __init__(self, session: Analysis, examples: int) -> None:
         self._session, self._examples = session, examples
@@ -131,7 +131,7 @@ class ProblemTable:
         self._names = _Names(session)
 
     def add(self, found: LocatedFinding) -> Problem:
-        """Counts a finding with the problem that it is part of; returns it."""
+        """Counts a finding for its problem; returns the problem."""
         dissector = self._find_dissector(found)
         protocol = "" if dissector is None else dissector.name
         port = find_server_port(self._session, found.stream) if found.stream is not None else 0
@@ -155,7 +155,7 @@ class ProblemTable:
         return problem
 
     def count_unexplained(self) -> int:
-        """Returns the number of problems that are more than notes and that no other one explains."""
+        """Returns the number of problems that are more than notes and that no other problem explains."""
         return sum(each.severity > Severity.NOTE and each.cause is None for each in self._found.values())
 
     def sort_by_severity(self) -> list[Problem]:
@@ -163,13 +163,13 @@ class ProblemTable:
         return sort_problems(self._found.values())
 
     def list_problems(self) -> list[Problem]:
-        """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
+        """Returns the problems with their texts, the gravest first, and those with more messages before others."""
         for problem in self._found.values():
             self.describe(problem)
         return self.sort_by_severity()
 
     def describe(self, problem: Problem) -> None:
-        """Sets what a problem tells by its findings so far."""
+        """Sets the texts and names of a problem from its findings so far."""
         problem.rows = array("q", sorted(problem.rows))
         self.name(problem)
         problem.text, problem.advice = self._explain(problem)
@@ -193,7 +193,7 @@ class ProblemTable:
         return f"{text if meaning is None else f'{text} {meaning.meaning}'}{details}", advice
 
     def _describe_requests(self, problem: Problem) -> str:
-        """What the first requests of a problem asked for, where the protocol tells more than the error does."""
+        """Returns what the first requests of a problem contained, if the protocol can add something to the error."""
         session = self._session
         known = session.engine.known.dissectors
         describe = next((each.describe_error for each in known if each.name == problem.protocol), None)
@@ -223,7 +223,7 @@ class ProblemTable:
         return None
 
     def _find_by_port(self, port: int) -> Dissector | None:
-        """The protocol that a connection meant which was never opened: what its port speaks here, or usually."""
+        """Returns the protocol of a connection that was never opened: the one on its port, here or usually."""
         if self._by_port is None:
             known = self._session.engine.known.dissectors
             self._by_port = {usual: each for each in known for usual in (*each.tls_ports, *each.ports)}
@@ -235,7 +235,7 @@ class ProblemTable:
         return self._by_port.get(port)
 
     def _name_operation(self, row: int) -> str:
-        """The operation that was asked for; of a message that answers nothing, its own."""
+        """Returns the operation of the request; for a message without request, its own."""
         rows, names = self._session.rows, self._session.engine.names
         partner = int(rows.cell("partner", row))
         operation = None if partner < 0 else names.text(rows.cell("operation", partner))
@@ -243,7 +243,7 @@ class ProblemTable:
 
 
 def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Returns problems, the gravest first; of the same severity errors in answers last, the frequent ones first."""
+    """Returns problems, the gravest first; within a severity, errors in responses last, the frequent ones first."""
     return sorted(
         problems,
         key=lambda each: (-each.severity, each.code == ERROR_ANSWER, -each.count, each.code, each.error, each.subject),
@@ -251,14 +251,14 @@ def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def as_sentence(text: str) -> str:
-    """Returns a text with a capital at its beginning and a full stop at its end."""
+    """Returns a text with a capital at its beginning and a period at its end."""
     text = text.strip()
     shown = text[:1].upper() + text[1:] if text[:1].islower() and not _is_name(text) else text
     return shown if shown.endswith((".", "!", "?", "...")) else f"{shown}."
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text begins with a name, as of a topic, which keeps its letters."""
+    """Returns whether a text begins with a name, such as a topic, which keeps its case."""
     first = text.split(" ", 1)[0]
     return not first.isalpha()
 
@@ -271,7 +271,7 @@ def join_names(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 class _Names:
-    """Reads who and what the messages of problems are about."""
+    """Finds the clients and subjects of problems."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
@@ -279,7 +279,7 @@ class _Names:
         self._fields: dict[str, list[tuple[FieldPath, FieldReader]]] = {}
 
     def add_names(self, problem: Problem) -> None:
-        """Sets the clients of a problem, and its subject where its check has not said it."""
+        """Sets the clients of a problem, and its subject if its check has not set it."""
         rows = np.array(problem.rows[:NAMED], np.int64)
         streams = dict.fromkeys(self._session.rows.column("stream")[rows].tolist()) if len(rows) else problem.streams
         ends = {name_endpoint(self._session, stream, FROM_CLIENT): None for stream in list(streams)[:NAMED]}
@@ -289,7 +289,7 @@ class _Names:
             problem.subject = self._find_subject(problem.protocol, rows)
 
     def _find_subject(self, protocol: str, rows: Ints) -> str:
-        """What the messages, or the other halves of their exchanges, name: topics, groups, paths."""
+        """Returns the topics, groups or paths that the messages or their partners name."""
         partners = self._reader.find_partner_rows(rows)
         every = np.unique(np.concatenate([rows, partners[partners >= 0]]))
         for path, fields in self._load_fields(protocol):

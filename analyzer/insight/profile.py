@@ -1,9 +1,9 @@
 """Profile of captures for a comparison: columns and counts by operation, and settings of clients.
 
-Theory. A profile outlives the session that it was made of, so two captures need not be open at the same time. It keeps
-latencies and lengths as columns in order, for percentiles and their tests. Settings stand in bodies (Dissector.settings
-says where), so they are read from a sample: of each operation, version and client some messages, evenly from all of
-them, without chance. Clients rarely change a setting, so a few messages of each say it.
+Theory. A profile outlives its session, so two captures need not be open at the same time. It keeps latencies and
+lengths as sorted columns, for percentiles and their tests. Settings are in bodies (Dissector.settings lists them), so
+they are read from a sample: some messages of each operation, version and client, evenly distributed and not random.
+Clients rarely change a setting, so a few messages of each are enough.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ OF_EACH, SAMPLE = 64, 4096
 """Messages of an operation, version and client that are read for a setting, and of all of them together."""
 
 VALUES, NAMED = 16, 8
-"""Values of what is a setting, and clients that are remembered beside one."""
+"""Number of values that a setting may have, and number of clients that are kept with one."""
 
 LONGEST = 200
-"""Characters of a value."""
+"""Length of a value in characters."""
 
 OperationKey: TypeAlias = tuple[str, str | None]
-"""A protocol and an operation; None where messages name none."""
+"""A protocol and an operation; None for messages without one."""
 
 
 @make_slotted
 class OperationProfile:
-    """Figures of the messages of one operation, for comparisons.
+    """Metrics of the messages of one operation, for comparisons.
 
-    versions: requests by version. latencies (ns), request_sizes, response_sizes (bytes): in order. errors: messages
-    that report each of them, without those that only say that there is nothing now.
+    versions: requests by version. latencies (ns), request_sizes, response_sizes (bytes): sorted. errors: messages by
+    error, without errors that only say "nothing new".
     """
 
     metrics: Metrics
@@ -75,10 +75,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Figures of the messages of one or more captures. span: ns from the first message to the last.
+    """Metrics of the messages of one or more captures. span: ns from the first message to the last.
 
-    clients: by protocol, names of clients and how many messages belong to each. software: by protocol, the same of what
-    they are. settings: by protocol and name of a field.
+    clients: by protocol, messages by client name. software: by protocol, the same for client software. settings: by
+    protocol and name of a field.
     """
 
     total: Metrics
@@ -126,7 +126,7 @@ def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationP
     metrics, facts = study.measure_groups(grouped), study.facts
     version = study.reader.take_cells("version", study.rows)
     failed = _count_errors(study, grouped.keys)
-    timed = facts.timed  # in the order of latencies, and the sort by groups is stable
+    timed = facts.timed  # sorted by latency; the stable sort by groups keeps that order
     latencies = _split_by_key(grouped.keys[timed], facts.latency[timed], len(grouped.labels))
     sizes = [np.flatnonzero(facts.role == role) for role in (Role.REQUEST, Role.RESPONSE)]
     request_sizes, answered = (_split_by_key(grouped.keys[those], facts.length[those], len(metrics)) for those in sizes)
@@ -141,13 +141,13 @@ def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationP
 
 
 def _split_by_key(keys: Ints, values: Ints, size: int) -> list[Ints]:
-    """The values of each of the keys 0 .. size - 1, in their order."""
+    """Returns the values of each of the keys 0 .. size - 1, in their order."""
     order = np.argsort(keys, kind="stable")
     return np.split(values[order], np.cumsum(np.bincount(keys, minlength=size))[:-1])
 
 
 def _count_errors(study: Study, keys: Ints) -> Mapping[int, Mapping[str, int]]:
-    """By the key of its operation, each error and how many messages report it."""
+    """Returns, by the key of its operation, each error and how many messages report it."""
     reported, failed = study.reported, study.facts.failed
     if reported is None or failed is None or not len(reported.places):
         return {}
@@ -162,7 +162,7 @@ def _count_errors(study: Study, keys: Ints) -> Mapping[int, Mapping[str, int]]:
 
 
 def _split_protocols(study: Study) -> Iterator[tuple[Dissector, Ints]]:
-    """The protocols that there are, and their rows."""
+    """Yields each protocol in the rows, with its rows."""
     (protocols,), keys = make_group_keys([study.reader.take_cells("protocol", study.rows)])
     for key, places in iterate_groups(keys) if len(keys) else ():
         dissector = study.reader.session.engine.dissector(int(protocols[key]))
@@ -171,7 +171,7 @@ def _split_protocols(study: Study) -> Iterator[tuple[Dissector, Ints]]:
 
 
 def _count_clients(study: Study) -> Mapping[str, Mapping[str, int]]:
-    """By protocol, the clients and their messages."""
+    """Returns, by protocol, the clients and their numbers of messages."""
     found: dict[str, dict[str, int]] = {}
     grouped = study.group_rows(("protocol", "client"))
     for (protocol, client), metrics in zip(grouped.labels, study.measure_groups(grouped), strict=True):
@@ -181,7 +181,7 @@ def _count_clients(study: Study) -> Mapping[str, Mapping[str, int]]:
 
 
 class _Sample:
-    """Some requests of one protocol, and what they say of its settings."""
+    """Some requests of one protocol, and their settings."""
 
     def __init__(self, reader: RowReader, rows: Ints, *, named: bool) -> None:
         role = reader.take_cells("role", rows)
@@ -191,7 +191,7 @@ class _Sample:
         self._whole = len(self._rows) == len(requests)
 
     def read_setting(self, names: Sequence[str]) -> Setting:
-        """The values of fields of the same messages, each joined to one text, and who sent them."""
+        """Returns the values of fields of the same messages, each joined to one text, and the clients that sent it."""
         fields = [find_field(name) for name in names]
         reading = FieldReader(self._reader, fields)
         those = self._rows[reading.find_candidates(fields[0], self._rows)]
@@ -210,7 +210,7 @@ class _Sample:
 
     @staticmethod
     def _read_texts(reading: FieldReader, field: FieldPath, rows: Ints) -> list[list[str]]:
-        """The different values in each row."""
+        """Returns the distinct values in each row."""
         found = reading.read_by_row(field, rows)
         reading.forget()
         return [list(dict.fromkeys(_format_value(field, value) for value in values)) for values in found]
@@ -227,7 +227,7 @@ def _format_value(field: FieldPath, value: Any) -> str:
 
 
 def _choose_evenly(reader: RowReader, rows: Ints) -> Ints:
-    """At most OF_EACH rows of each protocol, operation, version and client, rising."""
+    """Returns at most OF_EACH rows of each protocol, operation, version and client, rising."""
     if not len(rows):
         return rows
     columns = [reader.take_cells(name, rows) for name in ("protocol", "operation", "version", "client")]

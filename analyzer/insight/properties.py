@@ -1,7 +1,7 @@
 """Properties of captures: facts about files, packets by kind, streams, messages, protocols.
 
-Theory. All of this is counted while packets are read, or follows from columns of the index, so it is there at once,
-also of an input that has not ended: then it is what holds so far.
+Theory. Everything here is counted while packets are read, or follows from columns of the index, so it is available at
+once. For an input that has not ended, it covers what has been read so far.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from analyzer.session import Session
 
 SECOND = 10**9
 MOST = 1000
-"""Comments and names that are told."""
+"""Number of comments and names that are listed."""
 
 Properties = dict[str, Any]
 """An object of docs/reference/output.md (info)."""
@@ -40,7 +40,7 @@ def properties(session: Session, rows: int, streams: int) -> Properties:
 
 
 def _summarise_tls(session: Session) -> list[Properties]:
-    """TLS connections by what their handshakes say; nothing is read again where all bytes are of known protocols."""
+    """Returns TLS connections by their handshakes. Reads nothing again if all bytes belong to known protocols."""
     from analyzer.insight.tls import summarise_tls  # lazy: most captures have none
 
     raw = bool((session.rows.column("protocol")[session.rows.first :] == NO_PROTOCOL).any())
@@ -101,7 +101,7 @@ def _packets(session: Session) -> dict[str, int]:
 
 
 def _protocols(session: Session, rows: int) -> list[Properties]:
-    """Messages, bytes and streams of each protocol, most messages first."""
+    """Returns messages, bytes and streams of each protocol, most messages first."""
     in_memory = slice(session.rows.first, rows)
     numbers, lengths, streams = (session.rows.column(name)[in_memory] for name in ("protocol", "length", "stream"))
     found = []

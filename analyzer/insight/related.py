@@ -1,8 +1,8 @@
 """Facts from the rest of a capture about one message: names of its ids, its session, its reports.
 
-Theory. All are enrichment: a message is decoded and shown without it. Only what is asked for is read: the messages
-that explain the kinds of ids that are there, of a session the requests before this one on its connection, and for
-stories what stands around it.
+Theory. All of this is enrichment: a message is decoded and shown without it. Only what is needed is read: the messages
+that bind ids of the kinds in the message, the earlier requests of its session on its connection, and for reports the
+rows around it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dissectors.field import Tree
 from dissectors.name_binding import Exchange, SessionContents
 
 MOST = 20_000
-"""Requests that are read to find where a session began."""
+"""Number of requests that are read to find where a session began."""
 
 
 class RelatedValues(NamedTuple):
@@ -40,7 +40,7 @@ class RelatedValues(NamedTuple):
 
 
 def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
-    """Returns what other messages tell about a row; adds the names of ids to its tree."""
+    """Returns what other messages say about a row; adds the names of ids to its tree."""
     contents = read_session_contents(session, row)
     kinds = list_kinds(session, row, tree) | ({TOPIC} if contents is not None else set())
     resolver = NameResolver(session, kinds)
@@ -50,7 +50,7 @@ def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
 
 
 def relate_by_names(resolver: NameResolver, row: int, tree: Tree, contents: SessionContents | None) -> RelatedValues:
-    """Does the same as relate_row(), with the names that are resolved so far."""
+    """Returns the same as relate_row(), with the names that are resolved so far."""
     named = {each[:2]: each for each in annotate(resolver, row, tree)}
     for topic in dict.fromkeys(each.topic for each in contents.partitions) if contents is not None else ():
         resolved = resolver.find(TOPIC, topic, row)
@@ -70,7 +70,7 @@ def read_session_contents(session: Analysis, row: int) -> SessionContents | None
 
 
 def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
-    """The requests of a connection that do what this one does, from this one back."""
+    """Yields the requests of a connection with the same operation, from this one back."""
     table = session.rows
     alike = np.ones(row + 1, bool)
     for name in ("stream", "protocol", "code", "role"):

@@ -1,9 +1,8 @@
-"""The reports of all protocols over a capture: which there are, who wants which rows, and the tables that they make.
+"""Runs the reports of all protocols over a capture: dispatches rows to them, and collects their tables.
 
-Theory. Rows of one kind (protocol, role, code) are wanted by the same reports, for the same fields; so what reads just
-these (Dissector.picker) is asked once for all of them, and rows of which no field is wanted are not read at all. Ends
-of connections are heard behind their last row, as soon as a row is later than they are: that depends on what was
-captured alone, not on how it was read.
+Theory. Rows of one kind (protocol, role, code) go to the same reports, for the same fields. So one projection for all
+of them reads just these fields, and rows without a needed field are not read at all. Ends of connections are reported
+after their last row, as soon as a row is later than the end; this depends only on the capture, not on how it was read.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from dissectors.finding import Finding
 from dissectors.report import REPORTED, Kind, Report, ReportRow, ReportType
 
 FRAGMENT = 32_768
-"""Rows that are read at one time."""
+"""Number of rows that are read at a time."""
 
 MOST = 1_000_000
-"""Rows of a report that are kept; what comes behind them is counted."""
+"""Number of rows of a report that are kept; further rows are counted."""
 
 AROUND = 20_000
-"""Rows on each side of one that are read to know its part in a report."""
+"""Number of rows on each side of a message that are read for its part in a report."""
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
 _VALUE_TYPES: Mapping[Kind, tuple[type, ...]] = {
@@ -67,7 +66,7 @@ def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
 
 
 def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
-    """Maps the names of reports_by_name() to PROTOCOL.NAME, which means the same report in every capture."""
+    """Maps PROTOCOL.NAME, which means the same report in every capture, to the names of reports_by_name()."""
     return {f"{report.needs}.{report.name}".removeprefix("."): name for name, report in known.items()}
 
 
@@ -82,14 +81,14 @@ def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, Re
 
 
 def choose_report(session: Analysis, name: str) -> str:
-    """Returns the report that a name means: the only one of that name that the messages may fill."""
+    """Returns the report that a name stands for: the only one of that name that the messages may fill."""
     filled, _ = list_reports(session)
     alike = [each for each in filled if each.rpartition(".")[2] == name]
     return alike[0] if len(alike) == 1 else name
 
 
 def _list_protocols(session: Analysis, rows: range) -> set[str]:
-    """The protocols of rows."""
+    """Returns the protocols of rows."""
     numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
     protocols = map(session.engine.dissector, numbers)
     return {dissector.name for dissector in protocols if dissector is not None}
@@ -105,7 +104,7 @@ class ReportTable:
         self.more = 0
 
     def add(self, entry: ReportRow) -> None:
-        """Takes one, in any order. Raises TypeError, or ValueError, for one that is not of the report's columns."""
+        """Adds a row, in any order. Raises TypeError, or ValueError, if its values do not fit the report's columns."""
         if len(entry.values) != len(self._types):
             raise ValueError(f"{len(entry.values)} values of {len(self._types)} columns")
         if not all(map(isinstance, entry.values, self._types)):
@@ -117,14 +116,14 @@ class ReportTable:
             self.more += 1
 
     def sort(self) -> None:
-        """Puts them in their order."""
+        """Sorts the rows by the report's rank."""
         self.entries.sort(key=self.report.rank)
 
 
 class ReportReading:
     """Reads rows once and fills some reports. rows: from the first to the last one to read.
 
-    problems: findings about reports that failed, whose rows are missing.
+    problems: findings about reports that failed; their rows are missing.
     """
 
     def __init__(self, session: Analysis, reports: Sequence[ReportType], rows: range | None = None) -> None:
@@ -147,7 +146,7 @@ class ReportReading:
             elif table.report.needs in protocols:
                 try:
                     yield table.report(self._events.ends, table.add)
-                except Exception as error:  # a dissector's defect must not cost the other reports
+                except Exception as error:  # a dissector's defect must not affect other reports
                     self._fail(table.report, error)
 
     def run(self, looked: Callable[[int], None] = lambda rows: None) -> list[ReportTable]:
@@ -179,13 +178,13 @@ class ReportReading:
         self._dispatch.call(lambda report: report.end_connection(ending))
 
     def _fail(self, report: Report[Any] | ReportType, error: Exception) -> bool:
-        """One that fails reports nothing more."""
+        """Records a report that failed, and excludes it."""
         dissector = next(each for each in self._session.engine.known.dissectors if each.name == report.needs)
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
     def _select_rows(self, part: Ints, merger: Merger) -> Iterator[tuple[int, Callable[[], None]]]:
-        """What reports get of consecutive rows, in the order of rows, each with what passes it on."""
+        """Yields the rows that reports get, in order, each with a function that delivers it."""
         table, session, dispatch = self._session.rows, self._session, self._dispatch
         tables, keys = make_group_keys([table.column(name)[part] for name in KIND])
         kinds = list(zip(*(each.tolist() for each in tables), strict=True))
@@ -228,7 +227,7 @@ class ReportReading:
         return self._kinds[kind]
 
     def _read_events(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
-        """The events of rows, with the values of others that are alike, or without any."""
+        """Returns the events of rows, with the values of similar rows, or without values."""
         table, found = self._session.rows, []
         kinds = zip(*(table.column(name)[rows].tolist() for name in KIND), strict=True)
         each, which = np.unique(rows if alike is None else alike, return_inverse=True)
@@ -305,7 +304,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPa
 
 
 def _find_delay(session: Analysis, row: int, around: int) -> Iterator[ReportPart]:
-    """What the report of delays says of a message's exchange, where there is something to say."""
+    """Yields the part of a message's exchange in the report of delays, if there is something to say."""
     entry = explain_delay(session, row, around)
     if entry is not None:
         yield ReportPart(DelayReport.name, DelayReport, entry, DelayReport.describe(entry, row))
@@ -315,7 +314,7 @@ _UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
 class _Plan(NamedTuple):
-    """How rows of one kind are read, and which reports want them."""
+    """Says how rows of one kind are read, and which reports get them."""
 
     dissector: Dissector
     context: Context
@@ -324,6 +323,6 @@ class _Plan(NamedTuple):
     pick: Pick | None
 
     def read_message(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
-        """At least what is wanted of a message, and the error that it reports."""
+        """Returns at least the wanted values of a message, and its error."""
         body = defects.project_body(self.dissector, self.pick, message, self.context)
         return body.values, body.values.get(REPORTED[0], body.error)

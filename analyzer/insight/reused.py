@@ -1,9 +1,10 @@
-"""Requests under a number that another one waits with: whose answer comes next, nobody can tell.
+"""Finds requests that reuse the number of a request that still waits; their responses cannot be told apart.
 
-Theory. Where answers come in any order (Dissector.lone_numbers) the number is all that says whose they are, so a client
-that gives it out twice may take the answer to one question for that to another. The index knows it: of two requests of
-one side with the same number the first was not answered when the second came. One that never was counts for a while
-only, for its client gave up; and not where bytes are missing in between, which may be its answer.
+Theory. If responses come in any order (Dissector.lone_numbers), only the number says which request a response belongs
+to. A client that uses a number twice may take a response for the wrong request. The index shows it: two requests of one
+side have the same number, and the first was not answered when the second came. A request that is never answered counts
+only for a while, because its client has given up. It does not count if bytes are missing in between, because they may
+contain its response.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.wire.fast_path import NULL, NULL64
 
 WAITS = 60 * 10**9
-"""Nanoseconds that a request without an answer counts as waiting."""
+"""Nanoseconds that a request without response counts as waiting."""
 
 _KEY = ("stream", "side", "scope", "correlation")
 
@@ -28,7 +29,7 @@ _KEY = ("stream", "side", "scope", "correlation")
 def find_reused(session: Analysis, examined: range, losses: Ints) -> list[tuple[int, int]]:
     """Finds requests that reuse the number of a waiting request, each with that request.
 
-    losses: as events.losses, from the first of the examined rows on.
+    losses: as events.losses(), from the first of the examined rows on.
     """
     table, first, stop = session.rows, examined.start, examined.stop
     protocols = table.column("protocol")[first:stop]

@@ -1,9 +1,9 @@
 """Folds problems into the problem that caused them.
 
-Theory. A leader that moves has every client sent away, a member that is expelled makes its group rebalance, and each
-of these shows as errors of its own. Protocols say which findings and errors may follow from which (RootCause), within
-some time, and what both must have in common. Here the messages of a problem that fall into the time of a cause become
-its effect; those that do not stay a problem of their own.
+Theory. When a leader moves, every client is redirected; when a member is expelled, its group rebalances. Each of these
+shows as errors of its own. Protocols say which findings and errors may follow from which (RootCause), within what time,
+and what both must have in common. Messages of a problem within the time of a cause become its effect; the others remain
+a problem of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dissectors.triage import RootCause, Triage
 _MINUTE = 60_000_000_000
 _UNANSWERED = frozenset({"closed-unanswered", "unanswered", "connection-lost", "connection-reset"})
 ABSENT_SERVER = RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server")
-"""A server that is not there leaves requests unanswered. What it explains follows from its own cause, too."""
+"""A server that does not listen leaves requests unanswered. Effects of these are effects of this cause, too."""
 
 _UNREAD = frozenset({*_UNANSWERED, "unfinished", "no-receipt"})
 _SECOND = 1_000_000_000
@@ -40,17 +40,17 @@ GENERAL = (
     RootCause("closed-unanswered", frozenset({"connection-reset"}), _MINUTE, _MINUTE, "stream"),
     RootCause("no-receipt", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
 )
-"""What else holds for all protocols: who cannot read a request closes the connection, as an example."""
+"""Rules for all protocols; for example, a receiver that cannot read a request closes the connection."""
 
 
 MOST_EXAMPLES = 16
-"""Findings of a problem that are kept until effects are folded: those that remain must tell of what remains."""
+"""Number of findings of a problem that are kept until effects are folded, so that some remain for the rest."""
 
 
 def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: int = 1) -> list[Problem]:
-    """Returns what is wrong in a session by its findings, the gravest first; see fold_effects.
+    """Returns the problems of a session from its findings, the gravest first; see fold_effects().
 
-    examples: findings that read differently, of which a problem keeps so many.
+    examples: number of findings with different texts that a problem keeps.
     """
     table = ProblemTable(session, max(examples, MOST_EXAMPLES))
     for each in found:
@@ -62,7 +62,7 @@ def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: 
 
 
 def settle_problems(session: Analysis, table: ProblemTable) -> list[Problem]:
-    """Returns the problems of a table to which no more findings come, with those that others explain folded."""
+    """Returns the problems of a complete table, with problems that others explain folded."""
     every = table.list_problems()
     counts = [each.count for each in every]
     problems = fold_effects(session, every)
@@ -73,7 +73,7 @@ def settle_problems(session: Analysis, table: ProblemTable) -> list[Problem]:
 
 
 def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem]:
-    """Returns the problems that no other one explains, sorted; the others are among the effects of their causes."""
+    """Returns the problems that no other problem explains, sorted; the others are among the effects of their causes."""
     for triage, mine in _group_by_triage(session, problems):
         for rule in (ABSENT_SERVER, *GENERAL) if triage is None else (ABSENT_SERVER, *triage.causes, *GENERAL):
             causes = [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]
@@ -87,7 +87,7 @@ def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem
 
 
 def _group_by_triage(session: Analysis, problems: Sequence[Problem]) -> list[tuple[Triage | None, list[Problem]]]:
-    """Problems by the tables that weigh them: the ports of one system share theirs, and so their causes."""
+    """Groups problems by their triage tables: protocols of one system share a table, and so their causes."""
     triages = {each.name: load_triage(each) for each in session.engine.known.dissectors}
     found: dict[int, tuple[Triage | None, list[Problem]]] = {}
     for each in problems:
@@ -97,7 +97,7 @@ def _group_by_triage(session: Analysis, problems: Sequence[Problem]) -> list[tup
 
 
 def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Makes effects of a cause of those messages of other problems that a rule takes; gives what it made anew."""
+    """Turns messages of other problems that match a rule into effects of a cause; yields the problems split off."""
     for each in problems:
         if each is cause or each.cause is not None or not ({each.code, each.error} & rule.effects):
             continue
@@ -118,13 +118,13 @@ def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence
 
 
 def _share_subject(cause: Problem, effect: Problem) -> bool:
-    """Whether two problems name the same thing; one that names nothing may be about anything."""
+    """Returns whether two problems name the same thing; a problem without subject may be about anything."""
     first, second = ({*each.subject.replace(",", "").split(" ")[1:]} for each in (cause, effect))
     return not first or not second or bool(first & second)
 
 
 def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
-    """Takes messages out of a problem, as a problem of their own."""
+    """Moves messages out of a problem into a problem of their own."""
     part = Problem(
         problem.severity, problem.code, problem.protocol, problem.error, problem.subject, problem.port,
         problem.text, problem.advice, int(np.count_nonzero(taken)), clients=problem.clients,
@@ -142,7 +142,7 @@ def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
 
 
 def _find_taken(session: Analysis, rule: RootCause, cause: Problem, effect: Problem) -> Bools:
-    """Which messages, or connections, of a problem a rule takes: by the time of the cause, and what both share."""
+    """Returns which messages, or connections, of a problem match a rule: by time, and by what both share."""
     marks, causing = _list_moments(session, cause)
     times, streams = _list_moments(session, effect)
     if not len(marks) or not len(times):
@@ -164,7 +164,7 @@ def _find_taken(session: Analysis, rule: RootCause, cause: Problem, effect: Prob
 
 
 def _have_same_name(session: Analysis, cause: Problem, effect: Problem) -> Bools:
-    """For each message of an effect, whether its client has a name that clients of the cause have, too."""
+    """Returns for each message of an effect whether its client's name is also that of a client of the cause."""
     reader = RowReader(session)
     first, second = (reader.read_columns(("client",), np.array(each.rows, np.int64))[0] for each in (cause, effect))
     known = set(first) - {None}
@@ -172,7 +172,7 @@ def _have_same_name(session: Analysis, cause: Problem, effect: Problem) -> Bools
 
 
 def _list_moments(session: Analysis, problem: Problem) -> tuple[Ints, Ints]:
-    """When a problem showed, and on which connection: at its messages; where it has none, as its connections ended."""
+    """Returns when a problem showed, and on which connections: at its messages, else at the ends of its connections."""
     if problem.rows:
         rows = np.array(problem.rows, np.int64)
         return session.rows.column("time")[rows], session.rows.column("stream")[rows].astype(np.int64)
@@ -181,7 +181,7 @@ def _list_moments(session: Analysis, problem: Problem) -> tuple[Ints, Ints]:
 
 
 def _find_host(session: Analysis, stream: int, same: str) -> str:
-    """The server of a connection, or the address of its client without the port."""
+    """Returns the server of a connection, or the address of its client without the port."""
     if same == "server":
         return name_endpoint(session, stream, 1 - FROM_CLIENT)
     return name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0]

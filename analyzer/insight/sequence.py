@@ -1,10 +1,11 @@
-"""Condenses a sequence of messages between participants to its important steps and folds the rest.
+"""Condenses messages between participants to a sequence of important steps, and folds the rest.
 
-Theory. A diagram of thousands of arrows tells nothing. So a step is an exchange whose request and answer follow each
-other, one message, or a fold: exchanges of one operation between two participants, between two steps that matter. What
-matters is tried from generous to strict: all messages; those that reports name, those with errors, and the first of
-each kind; without the first of each kind; only those of reports that tell events. The first choice that fits into the
-steps wanted is taken. Only messages that become steps of their own are decoded.
+Theory. A diagram with thousands of arrows is useless. So a step is an exchange whose response follows its request
+directly, one message, or a fold: exchanges of one operation between two participants, between two important steps.
+Several choices are tried, from generous to strict: all messages; those in reports, those with errors, and the first of
+each kind; then without messages of reports that have no events; then without errors, or without the first of each kind.
+The first choice that fits into the wanted number of steps is taken. Only messages that become steps of their own are
+decoded.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 
 MOST_STEPS, MOST_LANES = 60, 12
-"""Steps and lanes of a diagram, unless others are wanted."""
+"""Steps and lanes of a diagram, by default."""
 
 OTHERS = "others"
-"""The lane of participants beyond those with most messages."""
+"""The lane of participants beyond those with the most messages."""
 
 PAUSE_NS, PAUSE_SHARE = 500_000_000, 10
-"""A pause between two steps that is shown: so long at least, and so many times as long as the median."""
+"""A pause is shown if it is at least PAUSE_NS, and at least PAUSE_SHARE times the median."""
 
 KEYS = ("operation", "protocol", "info", "error", "latency_ns", "role", "length")
 
@@ -43,8 +44,8 @@ KEYS = ("operation", "protocol", "info", "error", "latency_ns", "role", "length"
 class Step:
     """An arrow, or a pause without lanes.
 
-    sender, receiver: lanes. both: the answer followed at once, so the arrow has two heads. count: exchanges that are
-    folded into it. detail: what changed, for people. rows: its messages, the first ones of a fold.
+    sender, receiver: lanes. both: the response followed directly, so the arrow has two heads. count: exchanges that are
+    folded into it. detail: what changed, for people. rows: its messages; for a fold, the first one.
     """
 
     time: int
@@ -77,9 +78,9 @@ class SequenceDiagram:
 
 
 class DiagramSource(NamedTuple):
-    """What is read once of a session for all its diagrams: names, and the rows of reports.
+    """Data of a session that all its diagrams share: names, and the rows of reports.
 
-    events: rows of reports that tell events. parts: rows of any other report.
+    events: rows of reports with events. parts: rows of any other report.
     """
 
     names: ReportedNames
@@ -143,7 +144,7 @@ class _Sequence:
         self._groups: Ints = np.zeros(len(rows), np.int64)
 
     def _find_partners(self, partner: Ints) -> Ints:
-        """Returns the place of each row's partner among the rows, -1 for none."""
+        """Returns the index of each row's partner among the rows, -1 for none."""
         order = np.argsort(self._rows, kind="stable")
         ordered = self._rows[order]
         at = np.minimum(np.searchsorted(ordered, partner), max(len(ordered) - 1, 0))
@@ -151,7 +152,7 @@ class _Sequence:
         return found
 
     def choices(self, source: DiagramSource) -> Iterator[Bools]:
-        """Yields which rows matter, from generous to strict."""
+        """Yields which rows are important, from generous to strict."""
         yield np.ones(len(self._rows), bool)
         errors = np.isin(self._rows, list_error_rows(self._session, np.sort(self._rows)))
         first = np.zeros(len(self._rows), bool)
@@ -188,11 +189,11 @@ class _Sequence:
         return found
 
     def count_steps(self, chosen: Bools) -> int:
-        """Returns how many steps a choice makes."""
+        """Returns how many steps a choice has."""
         return len(self._fold(chosen)[0]) + int(chosen.sum())
 
     def _fold(self, chosen: Bools) -> tuple[Ints, Ints]:
-        """Returns the first place of each fold, and the number of exchanges in it."""
+        """Returns the first index of each fold, and the number of exchanges in it."""
         rest = np.flatnonzero(~chosen & ~((self._role == Role.RESPONSE) & (self._partner >= 0)))
         order = np.argsort(self._groups, kind="stable")
         between = np.zeros(len(chosen), np.int64)
@@ -202,7 +203,7 @@ class _Sequence:
         return rest[first], counts
 
     def make_steps(self, chosen: Bools) -> Iterator[Step]:
-        """Makes the steps of chosen rows and of folds, in the order of time."""
+        """Yields the steps of chosen rows and of folds, in the order of time."""
         folds = {int(at): int(count) for at, count in zip(*self._fold(chosen), strict=True)}
         single = [at for at, count in folds.items() if count == 1]
         chosen = chosen.copy()
@@ -275,7 +276,7 @@ class _Sequence:
 
 
 def _order_lanes(participants: Participants, count: int) -> list[int]:
-    """Returns participants so that those who speak most with each other are neighbours: most messages first."""
+    """Returns participants, those with the most messages between them next to each other."""
     if not count:
         return []
     pairs, many = np.unique(participants.sides, axis=0, return_counts=True)
@@ -293,7 +294,7 @@ def _order_lanes(participants: Participants, count: int) -> list[int]:
 
 
 def _add_pauses(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yields the steps, and a pause where nothing came for long."""
+    """Yields the steps, and the pauses between them."""
     times = np.array([each.time for each in steps], np.int64)
     waits = np.diff(times)
     least = max(PAUSE_NS, int(np.median(waits)) * PAUSE_SHARE) if len(waits) else 0

@@ -1,11 +1,11 @@
 """Tests whether two samples differ by more than chance: shares, percentiles and rates, without any library.
 
-Theory. All tests come down to one table of two rows and two columns. Where fewer than LARGE cases are expected in one
-of its cells, the probability is exact (Fisher's test for shares, the binomial test for rates), else that of a normal
+Theory. All tests come down to one table of two rows and two columns. If fewer than LARGE cases are expected in one of
+its cells, the probability is exact (Fisher's test for shares, the binomial test for rates), else that of a normal
 distribution. Two samples of latencies are compared at a percentile by Mood's test: if they came from one distribution,
-equal shares of both would lie above the percentile of all values together. No distribution is assumed. All tests are
-two-sided, and take what they count as independent; messages are not quite, so callers ask for small probabilities and
-for a change that matters.
+equal shares of both would be above the percentile of all values together. No distribution is assumed. All tests are
+two-sided, and assume independent observations. Messages are not quite independent, so callers require small
+probabilities and a change that matters.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from analyzer.columns.arrays import Ints
 
 LARGE = 10
-"""Expected cases from which a normal distribution is near enough."""
+"""Expected cases from which on a normal distribution is accurate enough."""
 
 _ROUNDING = 1e-7
-"""Outcomes as probable as the one that was seen may differ from it in their last digits."""
+"""Tolerance for outcomes that are as probable as the observed one, because their last digits may differ."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,14 +67,14 @@ def compare_rates(some: int, span: int, others: int, other_span: int) -> float:
 
 
 def _tails(deviations: float) -> float:
-    """The probability of so many standard deviations or more, on either side."""
+    """Returns the probability of at least this deviation (in standard deviations), on either side."""
     return math.erfc(abs(deviations) / math.sqrt(2))
 
 
 def _sum_improbable(odds: Floats, seen: int) -> float:
-    """The probability of all outcomes that are no more probable than the `seen` one.
+    """Returns the probability of all outcomes that are not more probable than the observed one, `seen`.
 
-    odds: of each outcome but the first, how many times as probable it is as the one before.
+    odds: for each outcome but the first, its probability divided by that of the one before.
     """
     logs = np.concatenate(([0.0], np.cumsum(np.log(odds))))
     likely = np.exp(logs - logs.max())

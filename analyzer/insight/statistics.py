@@ -1,7 +1,7 @@
 """Statistics of messages by any key or field, for `stats --by` and the TUI.
 
-Theory. All that is asked of one choice of rows shares what is dear: the errors that they report, which need bodies, and
-their latencies. So a Study is made once for the rows, and asked as often as one likes. It keeps columns, no messages.
+Theory. All queries about one selection of rows share the expensive parts: the reported errors, which need bodies, and
+the latencies. So a Study is created once for the rows, and queried as often as needed. It keeps columns, no messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class GroupStatistics:
-    """Messages that have the same `key`, a value for each name that they are grouped by (None: no value)."""
+    """Messages with the same `key`: a value for each name that they are grouped by (None: no value)."""
 
     key: tuple[Any, ...]
     metrics: Metrics
@@ -33,11 +33,11 @@ class GroupStatistics:
 
 @make_slotted
 class Statistics:
-    """Messages grouped. by: the names. groups: those with most messages first, in order of time where that is a name.
+    """Messages in groups. by: the names. groups: most messages first; in order of time if that is a name.
 
-    total: of all messages that were looked at, each once; one that has several values is in several groups. first,
-    last: the times of the first and the last of them (ns, None without any); rates are over what is between, those of
-    intervals over the `interval` (ns).
+    total: of all messages, each once; a message with several values is in several groups. first, last: the times of the
+    first and the last of them (ns, None if there is none). Rates are over the time between them; those of intervals,
+    over the `interval` (ns).
     """
 
     by: tuple[str, ...]
@@ -131,7 +131,7 @@ class Study:
 
 
 def _count_numbers(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
-    """How often each number, less than `width`, occurs in each group."""
+    """Returns how often each number, less than `width`, occurs in each group."""
     mine = numbers if grouped.places is None else numbers[grouped.places]
     size = len(grouped.labels)
     found: Ints = np.bincount(grouped.keys * width + mine, minlength=size * width).reshape(size, width)
@@ -149,6 +149,6 @@ def statistics(
 ) -> Statistics:
     """Computes metrics of some rows (None: all), for each combination of these names. Raises UserError.
 
-    interval: ns, of the name `time`. looked: see analyzer.query.response_errors.Looked.
+    interval: ns, for the name `time`. looked: see analyzer.query.response_errors.Looked.
     """
     return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).measure_by(*by)

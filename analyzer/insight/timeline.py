@@ -1,9 +1,9 @@
-"""The report `timeline`: what happened in a capture, of all protocols, on one time axis.
+"""The report `timeline`: the events of a capture, of all protocols, on one time axis.
 
-Theory. A review of an incident begins with the order of things: a server refuses connections, a leader is elected, a
-group rebalances, clients are refused. The diagnosis finds what is wrong, reports tell what happened; here both become
-rows of one table. What a problem tells is not told again by a report, and errors that follow from a problem are part of
-its row. So this stands above diagnosis and reports.
+Theory. A review of an incident begins with the order of events: a server refuses connections, a leader is elected, a
+group rebalances, clients are refused. The diagnosis finds problems, reports find events; here both become rows of one
+table. An event that a problem shows is not repeated by a report, and errors that follow from a problem are part of its
+row. So this module uses both diagnosis and reports.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dissectors.slotted import make_slotted
 from dissectors.wire.times import lasting
 
 STALL_NS = 1_000_000_000
-"""An exchange that takes so long is an event."""
+"""Duration of an exchange from which on it is an event."""
 
 EXAMPLES = 16
-"""Findings of a problem that are events of their own if they read differently."""
+"""Number of findings of a problem that are events of their own if their texts differ."""
 
 MOST_STALLS = 100
-"""Slow exchanges that are events; the slowest count."""
+"""Number of slow exchanges that are events; the slowest count."""
 
 HAPPENINGS = frozenset(
     {
@@ -44,7 +44,7 @@ HAPPENINGS = frozenset(
         *("session-moved", "gap", "one-direction"),
     }
 )
-"""Codes of notes that are events: what a server, a connection or the capture did."""
+"""Codes of notes that are events: actions of a server, a connection or the capture."""
 
 
 @make_slotted(frozen=False, eq=False)
@@ -70,7 +70,7 @@ class Timeline(Report[TimelineRow]):
 
     @classmethod
     def describe(cls, entry: ReportRow, row: int) -> str:
-        """Returns the sentence of an event, whatever message of it is asked about."""
+        """Returns the sentence of an event, the same for each of its messages."""
         return str(cls.cells(entry)["what"])
 
 
@@ -82,7 +82,7 @@ def build_timeline(
 ) -> ReportTable:
     """Returns the events of a loaded session as the rows of a report.
 
-    looked: called from time to time with the number of messages examined. problems, tables: those of the session, where
+    looked: called from time to time with the number of messages examined. problems, tables: those of the session, if
     they are known already.
     """
     timeline = ReportTable(Timeline)
@@ -99,7 +99,7 @@ def build_timeline(
 
 
 def _list_problems(session: Analysis, problems: Sequence[Problem]) -> Iterator[ReportRow]:
-    """Events of problems; notes about single messages are none."""
+    """Yields events of problems, except notes about single messages."""
     for problem in problems:
         if problem.severity == Severity.NOTE and problem.code not in HAPPENINGS:
             continue
@@ -130,7 +130,7 @@ def _make_problem_event(problem: Problem, span: tuple[int, int], rows: Sequence[
 
 
 def _find_span(session: Analysis, problem: Problem) -> tuple[int, int] | None:
-    """When a problem showed first and last, ns since 1970; None for one of a file."""
+    """Returns when a problem showed first and last, ns since 1970; None for a problem of a file."""
     if problem.first is not None and problem.last is not None:
         return session.rows.cell("time", problem.first), session.rows.cell("time", problem.last)
     if not problem.streams:
@@ -140,7 +140,7 @@ def _find_span(session: Analysis, problem: Problem) -> tuple[int, int] | None:
 
 
 def _list_events(session: Analysis, tables: Sequence[ReportTable], shown: set[int | None]) -> Iterator[ReportRow]:
-    """Events that reports tell, and the slowest exchanges; shown: the first rows of problems, which are told."""
+    """Yields events of reports, and the slowest exchanges. shown: the first rows of problems, which are skipped."""
     for table in tables:
         for entry in table.entries:
             for time, row, text in defects.collect_or_nothing(partial(table.report.list_events, entry)):
@@ -151,7 +151,7 @@ def _list_events(session: Analysis, tables: Sequence[ReportTable], shown: set[in
             for entry in slow[:MOST_STALLS]:
                 cells = DelayReport.cells(entry)
                 _, may_wait = find_habits(session, np.array([entry.rows[0][1]], np.int64))
-                if may_wait[0] and cells["server_ns"]:  # the server waited for news, as it may
+                if may_wait[0] and cells["server_ns"]:  # the server waited for news, which is normal
                     continue
                 wait = f"{cells['asker']} waited {lasting(cells['total_ns'])} for {cells['operation']}"
                 text = f"{wait} of {cells['answerer']}: {cells['told']}"

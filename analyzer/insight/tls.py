@@ -1,4 +1,4 @@
-"""The TLS connections of a capture: versions, suites, names, certificates and alerts, with keys and without."""
+"""The TLS connections of a capture: versions, suites, names, certificates and alerts, with and without keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def list_tls(session: Analysis) -> Iterator[TlsConnection]:
 
 
 def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
-    """Returns what the connection of a row says of its TLS; None if it has none."""
+    """Returns the TLS properties of a row's connection; None if it has none."""
     stream = session.rows.cell("stream", row)
     if session.engine.tls.find(stream) is None and session.rows.cell("protocol", row) != NO_PROTOCOL:
         return None
@@ -64,7 +64,7 @@ def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:
 
 
 def summarise_tls(session: Analysis) -> list[dict[str, Any]]:
-    """Returns connections that agree in all that their handshakes say as one object, the most frequent first."""
+    """Returns one object for all connections with equal handshakes, the most frequent first."""
     groups: Counter[tuple[tuple[str, Any], ...]] = Counter()
     for each in list_tls(session):
         groups[tuple(describe_tls(session, each).items())] += 1

@@ -1,4 +1,4 @@
-"""The bytes that carried a decrypted message: the packets that brought it, and the TLS records in these."""
+"""The bytes that carried a decrypted message: its packets, and the TLS records in them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_BYTES = 4 << 20
 
 
 class TlsCarriers(NamedTuple):
-    """What carried a decrypted message. packets: whole frames, one after another; records: the TLS records in them.
+    """The bytes that carried a decrypted message. packets: whole frames, concatenated; records: their TLS records.
 
-    The first record may have begun in an earlier packet: then `records` begins with the first whole one, or with the
+    The first record may have begun in an earlier packet. Then `records` begins with the first whole one, or with the
     first payload if there is none.
     """
 

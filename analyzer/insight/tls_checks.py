@@ -1,4 +1,4 @@
-"""Problems with TLS, mostly visible without keys: certificates, refusals, plaintext on a TLS port."""
+"""Problems with TLS, most of them visible without keys: certificates, refusals, plaintext on a TLS port."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MEANINGS: dict[int, tuple[str, str]] = {
     116: ("the client sent no certificate", "Give the client a keystore, or do not require client authentication."),
     120: ("the two sides have no application protocol in common", "Compare the ALPN settings of both sides."),
 }
-"""By alert: what it means, and what to do."""
+"""By alert: its meaning, and advice."""
 
 _CLIENT_CERTIFICATE = frozenset({42, 43, 44, 45, 46, 48})
 
@@ -104,7 +104,7 @@ def _explain_alert(connection: TlsConnection, alert: Alert) -> Finding:
 
 
 def _check_silence(session: Analysis, connection: TlsConnection) -> Iterator[Finding]:
-    """Says where a client speaks TLS and the server closes without an answer of TLS."""
+    """Yields a finding if a client uses TLS and the server closes without a TLS answer."""
     facts, streams = connection.facts, session.engine.streams
     if not facts.fingerprint or facts.version or facts.retried:
         return
@@ -121,7 +121,7 @@ def _check_silence(session: Analysis, connection: TlsConnection) -> Iterator[Fin
 
 
 def _find_plain_clients(session: Analysis) -> Iterator[tuple[int, Finding]]:
-    """Yields the connections in which a server answers in TLS what a client said without it."""
+    """Yields the connections in which a client does not use TLS and the server answers with TLS."""
     index = session.rows
     present = slice(index.first, len(index))
     known = np.unique(index.column("stream")[present][index.column("protocol")[present] != NO_PROTOCOL])

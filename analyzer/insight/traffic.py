@@ -1,7 +1,7 @@
 """Conversations (connections) and endpoints, with the traffic of each side.
 
-Theory. The nearest to tshark's `-z conv,tcp` and `-z endpoints,tcp`, but counted in messages of the protocols and
-their bytes, not in packets: what is retransmitted or a bare acknowledgement is nobody's message.
+Theory. This is similar to tshark's `-z conv,tcp` and `-z endpoints,tcp`, but counts messages of the protocols and their
+bytes, not packets: retransmissions and bare acknowledgements belong to no message.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from dissectors.wire.fast_path import distinct
 class Conversation:
     """One connection and its counts. protocol: that of its first message; began: time of that message (ns).
 
-    duration_ns: from there to its last. to_server, to_client: messages, and their bytes. The rest is of the whole
-    connection, see analyzer.tcp.network: rtt_ns is None where it was not measured, reset None where nobody did.
+    duration_ns: from there to its last message. to_server, to_client: messages, and their bytes. The other fields are
+    of the whole connection, see analyzer.tcp.network: rtt_ns is None if it was not measured, reset None if no side
+    reset it.
     """
 
     connection: str
@@ -63,7 +64,7 @@ class Endpoint:
 
 
 def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
-    """Returns the connections of these rows, those with most messages first."""
+    """Returns the connections of these rows, those with the most messages first."""
     streams, keys = distinct(reader.take_cells("stream", rows))
     size, time = len(streams), reader.take_cells("time", rows)
     up = reader.take_cells("side", rows) == FROM_CLIENT
@@ -86,7 +87,7 @@ def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
 
 
 def _network(reader: RowReader, streams: Ints) -> Iterator[list[Any]]:
-    """The columns of connections that the network gives."""
+    """Yields the columns of connections with network metrics."""
     found = reader.session.engine.network.find_metrics(streams.astype(np.int64))
     yield [None if time == UNMEASURED else time for time in found.rtt.tolist()]
     yield found.retransmissions.tolist()
@@ -113,7 +114,7 @@ def endpoints(reader: RowReader, rows: Ints) -> list[Endpoint]:
 
 
 def _sides(reader: RowReader, rows: Ints, keys: Ints, size: int, chosen: Array) -> Sequence[list[Any]]:
-    """Messages and bytes by key: all, those that are chosen, the others."""
+    """Returns messages and bytes by key: of all, of chosen ones, of the others."""
     length = reader.take_cells("length", rows).astype(np.int64)
     both = [(keys, length), *((keys[mask], length[mask]) for mask in (chosen, ~chosen))]
     return [

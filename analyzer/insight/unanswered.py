@@ -1,7 +1,7 @@
-"""Requests that were never answered: which, and how long they had waited when the capture said the last of it.
+"""Requests that were never answered, and how long they had waited at the last packet of their connection.
 
-Theory. A request may be without its answer because nobody answered, or because the capture ended first. How much longer
-its connection was heard of tells the two apart.
+Theory. A request may lack its response because the server did not respond, or because the capture ended first. The time
+from the request to the last packet of its connection tells the two apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class Waiting:
-    """A request without an answer. waited: ns to the last packet of its connection; before_end: of the capture."""
+    """A request without response. waited: ns to its connection's last packet; before_end: to the end of the capture."""
 
     row: int
     waited: int
@@ -25,7 +25,7 @@ class Waiting:
 
 
 def find_unanswered(session: Analysis, rows: Ints) -> Ints:
-    """Returns those of `rows` that are requests without an answer."""
+    """Returns those of `rows` that are requests without response."""
     table = session.rows
     alone = find_missing_partners(table.column("partner")[rows], table.column("marks")[rows])
     found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]

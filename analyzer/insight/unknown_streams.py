@@ -1,8 +1,8 @@
-"""Traffic that no dissector reads: connections by port and first bytes, and packets that are not TCP.
+"""Traffic of no known protocol: connections by port and first bytes, and packets that are not TCP.
 
-Theory. A capture without a message of a known protocol is most often the wrong file, the wrong port or TLS. What it
-holds instead tells which: connections are counted by the port of their server and by what their first bytes are, other
-packets by their IP protocol and port. Those are not kept by the index, so the first packets are looked at once more.
+Theory. A capture without a message of a known protocol is usually the wrong file, the wrong port or TLS. Its content
+shows which. Connections are counted by the port of their server and by the protocol of their first bytes, other packets
+by their IP protocol and port. The index does not keep the latter, so the first packets are read again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from analyzer.session import Session
 from dissectors.foreign import foreign
 
 LOOKED_AT = 100_000
-"""Packets that are looked at again."""
+"""Number of packets that are read again."""
 
 _NAMES = {1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 89: "OSPF", 132: "SCTP"}
 
 
 class PortProtocol(NamedTuple):
-    """Connections to one port of servers. name: what they speak, by their first bytes; None where nobody knows."""
+    """Connections to one server port. name: their protocol, by their first bytes; None if unknown."""
 
     port: int
     name: str | None
@@ -45,7 +45,7 @@ class Other(NamedTuple):
 
 
 def list_port_protocols(session: Session) -> list[PortProtocol]:
-    """Returns the connections of no known protocol by port, those with most bytes first."""
+    """Returns the connections of no known protocol by port, those with the most bytes first."""
     stream, length = session.rows.column("stream"), session.rows.column("length")
     unknown = np.ones(len(session.engine.streams), bool)
     unknown[stream[_is_known(session)]] = False
@@ -65,7 +65,7 @@ def has_unknown(session: Session) -> bool:
 
 
 def has_known(session: Session) -> bool:
-    """Returns whether any message belongs to a known protocol, or any unframed bytes are known to one."""
+    """Returns whether any message belongs to a known protocol, or a protocol recognises any unframed bytes."""
     if bool(_is_known(session).any()):
         return True
     every = np.arange(len(session.rows))
@@ -82,13 +82,13 @@ def _is_known(session: Session) -> Bools:
 
 
 def _firsts(session: Session, rows: Ints) -> list[int]:
-    """The first of these rows of each direction of each connection, in order."""
+    """Returns the first of these rows of each direction of each connection, in order."""
     direction = session.rows.column("stream")[rows].astype(np.int64) * 2 + session.rows.column("side")[rows]
     return sorted(rows[np.unique(direction, return_index=True)[1]].tolist())
 
 
 def _names(session: Session, streams: Bools) -> dict[int, str]:
-    """What those connections speak for which `streams` is true, by the first bytes of either side."""
+    """Returns the protocols of the connections for which `streams` is true, by the first bytes of either side."""
     found: dict[int, str] = {}
     for row in _firsts(session, np.flatnonzero(streams[session.rows.column("stream")])):
         stream = session.rows.cell("stream", row)

@@ -1,9 +1,10 @@
 """Live capture as the analyzer sees it: a child process that writes files, its state, and its end.
 
-Theory. The child has the right to capture, or gets packets from a program that has it. This process gives up its own
-rights as soon as the child is ready, and before it starts a second thread. channel.py has the messages between them.
-Each file that the child begins is added to a succession, which opens it at once. From then on its name is only for
-people, and the name of a temporary file is removed. Whatever happens to the child, what it has written can be read.
+Theory. The child has the right to capture, or takes packets from a program that has it. This process gives up its own
+rights as soon as the child is ready, before it starts a second thread. channel.py defines the messages between the two.
+
+Each new file of the child is added to a succession, which opens it at once. After that nothing needs the file's name,
+so the name of a temporary file is removed. Whatever happens to the child, the packets that it has written can be read.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from analyzer.live.run_monitor import FileFollower, RunHealth, RunMonitor
 __all__ = ["FileFollower", "LiveCapture", "RunHealth"]
 
 PATIENCE = 5.0
-"""Seconds of silence after which a child that must answer, or end, is killed."""
+"""Seconds of silence after which a child that must answer or end is killed."""
 
 TO_WRITE = 30.0
-"""Seconds that the child gets at the end if it is not silent: it writes what the kernel holds."""
+"""Seconds that the child has at the end while it is not silent: it writes the packets that the kernel still holds."""
 
 TO_OPEN = 30.0
-"""Seconds until a child must be ready if nobody has to type a password."""
+"""Seconds in which a child must be ready if no password has to be typed."""
 
 LONGEST_LINE = 1 << 20
 
@@ -54,7 +55,7 @@ class LiveCapture(SelfClosing):
     """Runs a capturing child that is ready; a context manager that ends it.
 
     Creating it also gives up the privileges of this process for good. Raises CaptureError with a sentence for the user.
-    interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end, else None.
+    interfaces: names. notes: sentences for the user. problem: why a run ended without a request, else None.
     """
 
     def __init__(self, request: CaptureRequest, via: Via = "auto") -> None:
@@ -83,8 +84,8 @@ class LiveCapture(SelfClosing):
     def begin(self, path: str | None, succession: FileFollower) -> None:
         """Begins a run; returns when its first file has begun, after some milliseconds.
 
-        path: the file or ring to write, None for temporary files. The run before must have stopped. Raises CaptureError
-        if the run cannot begin; `succession` has ended then.
+        path: the file or ring to write, None for temporary files. The previous run must have stopped. Raises
+        CaptureError if the run cannot begin; `succession` has ended then.
         """
         if not self.stopped:
             raise RuntimeError("the run before has not stopped")
@@ -97,7 +98,7 @@ class LiveCapture(SelfClosing):
         self._await_file(run)
 
     def stop(self) -> None:
-        """Asks for the end of the run, and returns at once."""
+        """Requests the end of the run, and returns at once."""
         if not self.stopped:
             self._say(StopCommand())
 
@@ -117,7 +118,7 @@ class LiveCapture(SelfClosing):
             return "nothing was captured" if self._run is None else self._run.summary(read)
 
     def close(self) -> None:
-        """Ends the child, which first writes the packets at hand, and kills it if it is silent."""
+        """Ends the child, which first writes the packets at hand; kills it if it stays silent."""
         if self._closed:
             return
         self._closed = True
@@ -146,7 +147,7 @@ class LiveCapture(SelfClosing):
                 raise CaptureError(f"The capturing process {self._how_it_ended()} before it began.")
 
     def _how_it_ended(self) -> str:
-        """Returns how the child ended: its status, and its last words on standard error."""
+        """Returns how the child ended: its status, and the last line of its standard error."""
         try:
             status = self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -167,7 +168,7 @@ class LiveCapture(SelfClosing):
             self._child.stdin.close()
 
     def _end(self) -> None:
-        """Makes the child end, by force if it is silent for too long."""
+        """Makes the child end; kills it if it is silent for too long."""
         began = self._word = time.monotonic()
         self._hang_up()
         while self._child.poll() is None:
@@ -179,12 +180,12 @@ class LiveCapture(SelfClosing):
                 self._child.wait(0.1)
 
     def _let_go(self) -> None:
-        """Closes what connects this process with a child that has ended."""
+        """Closes the connection to a child that has ended."""
         self._process.errors.close()
         self._lines.close()
 
     def _kill(self) -> None:
-        """Kills the child. We cannot kill sudo, but the process behind it, and sudo ends with that."""
+        """Kills the child. We cannot kill sudo, but the process that it started; then sudo ends, too."""
         for pid in {self._child.pid, self._pid}:
             with suppress(OSError):  # the process is not ours, or has ended
                 os.kill(pid, signal.SIGKILL)
@@ -230,7 +231,7 @@ class LiveCapture(SelfClosing):
             run.deleted += 1
 
     def _finish(self, run: RunMonitor, problem: str | None) -> None:
-        """Ends a run. The succession is finished first, so whoever sees `stopped` finds all of it."""
+        """Ends a run. Finishes the succession first, so all packets can be found as soon as `stopped` is true."""
         run.succession.finish()
         run.remove_spool()
         with self._lock:
@@ -247,7 +248,7 @@ class _Lines:
         self._rest = b""
 
     def read_message(self, until: float | None) -> ChannelMessage | None:
-        """Waits for the next message until a time.monotonic(); returns None at the end, or if none came."""
+        """Waits until a time.monotonic() for the next message; returns None at the end, or if none came."""
         while True:
             while b"\n" in self._rest:
                 text, _, self._rest = self._rest.partition(b"\n")

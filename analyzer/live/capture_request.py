@@ -1,4 +1,4 @@
-"""The request for a live capture, which is passed to the capturing process as JSON, in its one argument."""
+"""The request for a live capture. The capturing process gets it as JSON, in its only argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AUTO = "auto"
 class CaptureBounds:
     """Holds upper bounds; 0 means no bound.
 
-    size: bytes of capture file. files: number of files; in a ring, of those that stay.
+    size: bytes of capture file. files: number of files; for a ring, the number that it keeps.
     """
 
     packets: int = 0
@@ -28,13 +28,13 @@ class CaptureBounds:
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """Says what to capture, and how.
+    """Describes what to capture, and how.
 
-    interfaces: names, or ssh://HOST/NAME; none means the first one that is up. filter: a BPF expression, or `auto`: the
-    TCP `ports` on which somebody listens. netns, containers: capture there, not here; see namespaces.py. snaplen: 0
-    keeps whole packets. until: when to stop. ring: when to begin another file, and how many stay; no bounds: one file.
-    buffer: bytes that the kernel may hold for each interface. user: who the capturing process becomes once interfaces
-    are open; empty: who started it (behind sudo, who called sudo).
+    interfaces: names, or ssh://HOST/NAME; none means the first one that is up. filter: a BPF expression, or `auto`:
+    those of the TCP `ports` that a process listens on. netns, containers: capture there, not here; see namespaces.py.
+    snaplen: 0 keeps whole packets. until: when to stop. ring: when to begin another file, and how many to keep; no
+    bounds: one file. buffer: bytes that the kernel may hold for each interface. user: the user that the capturing
+    process becomes once interfaces are open; empty: the user who started it (behind sudo, the caller of sudo).
     """
 
     interfaces: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class CaptureRequest:
 
     @property
     def is_remote(self) -> bool:
-        """Whether no interface of this machine is wanted."""
+        """Whether the request names only interfaces of other machines."""
         return bool(self.remote) and not (self.local or self.netns or self.containers)
 
     def to_json(self) -> str:

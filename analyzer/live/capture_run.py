@@ -1,7 +1,7 @@
 """One run of the capturing process, from StartCommand to RunEndMessage: taps to files, with bounds and clock.
 
-Theory. Packets of several taps are written in order of their times. Each tap gives its packets in order, but in blocks,
-and up to HOLD after they came. So packets of a tap are kept back until all other taps have given later ones, or HOLD
+Theory. Packets of several taps are written in time order. Each tap returns its packets in order, but in blocks, and up
+to HOLD after they arrived. So the packets of a tap are kept back until every other tap has returned later ones, or HOLD
 has passed.
 """
 
@@ -21,20 +21,20 @@ from analyzer.live.rotation import FileRotation
 from analyzer.live.taps import MemoryPieces, PacketBatch, Tap
 
 OFTEN = 0.2
-"""Least seconds between two CountMessages."""
+"""Minimum seconds between two CountMessages."""
 
 AGAIN = 0.02
-"""Seconds between two looks at packets that are kept back for merging."""
+"""Seconds between two checks of the packets that are kept back for merging."""
 
 SPOOL_FILE = 64 << 20
-"""Bytes of a temporary file: its disk space is free again when it has been read."""
+"""Bytes of a temporary file. Its disk space is free again once it has been read."""
 
 
 class CaptureRun:
-    """Takes packets of taps and writes them to files; begins at once, and adds temporary files to `spool`.
+    """Takes packets from taps and writes them to files; begins at once, and adds temporary files to `spool`.
 
-    taps: those that may still give packets. problem: why the others do not. is_over: a bound is reached. Methods raise
-    CaptureError when a file cannot be written.
+    taps: those that may still return packets. problem: why the others do not. is_over: a bound is reached. Methods
+    raise CaptureError when a file cannot be written.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class CaptureRun:
 
     @property
     def problem(self) -> str | None:
-        """Why some taps give no more packets, else None."""
+        """Why some taps return no more packets, else None."""
         if not self._lost:
             return None
         return f"{'. '.join(self._lost)}.{' The capture continues on the other interfaces.' if self.taps else ''}"
@@ -87,7 +87,7 @@ class CaptureRun:
         return min((each for each in found if each is not None), default=None)
 
     def take(self, tap: Tap) -> bool:
-        """Writes what a tap has at hand; returns whether there was anything."""
+        """Writes the packets that a tap has at hand; returns whether there were any."""
         taken = tap.take()
         if taken is None:
             return False
@@ -98,12 +98,12 @@ class CaptureRun:
         return True
 
     def drop_tap(self, tap: Tap) -> None:
-        """Removes a tap that will give no more packets."""
+        """Removes a tap that will return no more packets."""
         self.taps.remove(tap)
         self._lost.append(str(tap.problem))
 
     def tick(self, now: float) -> None:
-        """Does what is due at a time.monotonic(): merged packets, other files, counts."""
+        """Does the work due at a time.monotonic(): merged packets, other files, counts."""
         if self._merging:
             self._write(self._merging.take_due(time.time_ns()))
         if not self._files.over:
@@ -117,7 +117,7 @@ class CaptureRun:
             tap.halt()
 
     def take_rest(self) -> bool:
-        """Takes what taps have after halt(); returns whether there may be more in a moment."""
+        """Takes the packets left in the taps after halt(); returns whether more may follow in a moment."""
         if self._files.over:
             return False
         for tap in self.taps:
@@ -126,7 +126,7 @@ class CaptureRun:
         return any(tap.has_more for tap in self.taps)
 
     def finish(self) -> None:
-        """Writes the packets that still wait to be merged, and completes the last file."""
+        """Writes the packets still kept back for merging, and completes the last file."""
         if self._merging:
             self._write(self._merging.take_rest())
         self._files.finish()
@@ -178,7 +178,7 @@ class BatchMerger:
         self._waiting.append(_copy(taken))
 
     def take_due(self, now: int) -> PacketBatch | None:
-        """Removes and returns the packets before which no tap can give one any more; now: ns since 1970."""
+        """Removes and returns the packets that no tap can precede any more; now: ns since 1970."""
         return self._up_to(min(max(latest, now - HOLD) for latest in self._latest))
 
     def take_rest(self) -> PacketBatch | None:

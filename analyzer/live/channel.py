@@ -1,13 +1,13 @@
 """Messages between the capturing process and the analyzer: lines of JSON over the standard streams of the former.
 
 Theory. Packets go through a file; these messages are about it. The capturing process opens its interfaces and gives up
-its privilege; then it sends ReadyMessage, or FailureMessage and ends. StartCommand makes it write a file or a ring:
-FileBegunMessage for each file, FileRemovedMessage for each that the ring removes, CountMessage a few times a second
-while counts change. RunEndMessage follows a StopCommand, a bound or a problem. Then the process can be started again.
-It ends with its standard input.
+its privilege. Then it sends ReadyMessage, or it sends FailureMessage and ends. StartCommand makes it write a file or a
+ring. It sends a FileBegunMessage for each file, a FileRemovedMessage for each file that the ring removes, and a
+CountMessage a few times a second while counts change. A RunEndMessage follows a StopCommand, a bound or a problem.
+After that the process can be started again. It ends when its standard input ends.
 
-Capturing waits for nobody. So a line is written as far as the pipe takes it, and the rest when the pipe has room again.
-Counts that a later message replaces are not sent meanwhile.
+Capturing must not wait for a reader. So the process writes as much of a line as the pipe takes, and the rest when the
+pipe has room again. Meanwhile it does not send counts that a later message would replace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ReadyMessage:
-    """Says that interfaces (names) are open and the privilege is gone. notes: sentences for the user.
+    """Reports that interfaces (names) are open and the privilege is gone. notes: sentences for the user.
 
     pid: of the capturing process itself, which sudo may have started.
     """
@@ -34,21 +34,21 @@ class ReadyMessage:
 
 @dataclass(frozen=True, slots=True)
 class FailureMessage:
-    """Says why the process cannot begin, in a sentence for the user; the process ends."""
+    """Reports why the process cannot begin, in a sentence for the user; the process ends."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileBegunMessage:
-    """Says that a file has begun and has its header."""
+    """Reports that a file has begun and has its header."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileRemovedMessage:
-    """Says that the ring has removed a file."""
+    """Reports that the ring has removed a file."""
 
     path: str
 
@@ -64,7 +64,7 @@ class CountMessage:
 
 @dataclass(frozen=True, slots=True)
 class RunEndMessage:
-    """Says that all captured packets are in the files. problem: a sentence for the user if nobody asked for the end."""
+    """Reports that all captured packets are in the files. problem: a sentence for the user about an unrequested end."""
 
     packets: int
     dropped: int
@@ -74,9 +74,9 @@ class RunEndMessage:
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """Asks to write to this file; a ring takes the name as the beginning of its names.
+    """Requests a capture to this file; a ring begins the names of its files with it.
 
-    spool: the file is temporary, and its rest is removed when the process ends.
+    spool: the file is temporary, and the process removes the rest of it when it ends.
     """
 
     path: str
@@ -85,7 +85,7 @@ class StartCommand:
 
 @dataclass(frozen=True, slots=True)
 class StopCommand:
-    """Asks to write the packets at hand, and no more."""
+    """Requests to write the packets at hand and then stop."""
 
 
 ChannelMessage = (
@@ -113,12 +113,12 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def encode_message(message: ChannelMessage) -> str:
-    """Returns a message as one line with its end."""
+    """Returns a message as one line, with the line end."""
     return json.dumps({"say": _NAMES[type(message)], **asdict(message)}) + "\n"
 
 
 def decode_message(line: str) -> ChannelMessage | None:
-    """Returns the message of a line; None if it is no message, because another program may write to the same stream."""
+    """Returns the message of a line, or None: another program may write to the same stream."""
     try:
         found = json.loads(line)
         kind = _KINDS[found.pop("say")]
@@ -153,13 +153,13 @@ class ChannelWriter:
         return bool(self._waiting)
 
     def __call__(self, line: ChannelMessage) -> None:
-        """Sends a message, now or later; a CountMessage now or never."""
+        """Sends a message now or later; drops a CountMessage that cannot be sent now."""
         if not (self._waiting and isinstance(line, CountMessage)):
             self._waiting += encode_message(line).encode()
             self.flush()
 
     def flush(self) -> None:
-        """Writes as much as there is room for, and drops everything if the reader is gone."""
+        """Writes as much as the pipe has room for; drops everything if the reader is gone."""
         try:
             while self._waiting:
                 self._waiting = self._waiting[os.write(self._out, self._waiting) :]
@@ -169,7 +169,7 @@ class ChannelWriter:
             self._waiting = b""
 
     def finish(self, patience: float) -> None:
-        """Waits for room, at most some seconds, and makes the descriptor blocking again."""
+        """Waits for room, at most `patience` seconds, and makes the descriptor blocking again."""
         end = time.monotonic() + patience
         while self._waiting and (left := end - time.monotonic()) > 0:
             select.select([], [self._out], [], left)
@@ -190,7 +190,7 @@ class ChannelReader:
         return self._source
 
     def lines(self) -> list[ChannelMessage]:
-        """Returns the messages that can be read without waiting; call it when poll says so.
+        """Returns the messages that can be read without waiting; call it when poll reports the descriptor as readable.
 
         It sets `ended` at the end of the input.
         """

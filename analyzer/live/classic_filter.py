@@ -1,13 +1,14 @@
 """Compiles capture filters to programs of the kernel's classic BPF (Linux: Documentation/networking/filter.rst).
 
-Theory. A program reads a packet and returns how many bytes of it to keep; 0 drops it. So one mechanism selects packets,
-cuts them, and switches capturing off, and an unprivileged owner may exchange it. libpcap (by scapy) compiles an
-expression for a link layer. Two things that it cannot know are corrected here:
+Theory. A program reads a packet and returns how many of its bytes to keep; 0 drops the packet. So one mechanism selects
+packets, cuts them, and turns capturing off, and an unprivileged owner may replace it. libpcap (through scapy) compiles
+an expression for a link layer. It cannot know two things, which are corrected here:
 
-- A packet of a loopback interface passes twice, outgoing and incoming. The outgoing copy is dropped.
-- A cooked socket hands packets to the filter from their network layer on, and the kernel must be asked for what stands
-  before. The expression is compiled for Linux's cooked header of 16 bytes (LINKTYPE 113), which has the same fields as
-  the longer one that is written. Loads from behind it are moved, and loads of its fields ask the kernel.
+- A packet on a loopback interface passes twice, outgoing and incoming. The outgoing copy is dropped.
+- A cooked socket gives the filter a packet from its network layer on. The fields before that must be requested from the
+kernel. The expression is compiled for Linux's cooked header of 16 bytes (LINKTYPE 113), which has the same fields as
+the longer header that is written. Loads from beyond that header are moved, and loads of its fields become requests to
+the kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ LONGEST = 1 << 18
 
 LOAD_WORD, LOAD_HALF, LOAD_BYTE, RETURN, IF_EQUAL = 0x20, 0x28, 0x30, 0x06, 0x15
 LOADS = {LOAD_WORD, LOAD_HALF, LOAD_BYTE, 0x40, 0x48, 0x50, 0xB1}
-"""Opcodes that load from the packet: at a place, behind the index register, and a header length times four."""
+"""Opcodes that load from the packet: at a fixed offset, at an offset from the index register, and a header length times
+four.
+"""
 ASK = 0xFFFFF000
 ASK_PROTOCOL, ASK_KIND, ASK_HARDWARE = ASK + 0, ASK + 4, ASK + 28
 OUTGOING, LOOPBACK = 4, 772
@@ -42,7 +45,7 @@ COOKED_FIELDS = {0: ASK_KIND, 14: ASK_PROTOCOL}
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Holds an instruction: opcode, jumps forward if a comparison holds (yes) or not (no), operand."""
+    """Holds an instruction: its opcode, the forward jumps if a comparison is true (yes) or false (no), its operand."""
 
     code: int
     yes: int = 0
@@ -65,10 +68,10 @@ _ONCE: Program = (
 
 
 def make_program(expression: str, link: int, snaplen: int, interface: str | None = None) -> Program:
-    """Returns a program that keeps `snaplen` bytes (0: all) of the packets that an expression selects, each once.
+    """Returns a program that keeps `snaplen` bytes (0: all) of each packet that an expression selects, once.
 
-    An empty expression selects all. link: ETHERNET, RAW or COOKED. interface: needed if the expression says `vlan`.
-    Raises CaptureError with a sentence for the user.
+    An empty expression selects all packets. link: ETHERNET, RAW or COOKED. interface: needed if the expression contains
+    `vlan`. Raises CaptureError with a sentence for the user.
     """
     if not expression:
         found = EVERYTHING
@@ -86,8 +89,8 @@ def make_program(expression: str, link: int, snaplen: int, interface: str | None
 
 
 def compile_expression(expression: str, link: int) -> Program:
-    """Compiles an expression by libpcap. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
+    """Compiles an expression with libpcap. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns about link types that we handle
     from scapy.arch.common import compile_filter, free_filter
     from scapy.error import Scapy_Exception
 
@@ -102,9 +105,10 @@ def compile_expression(expression: str, link: int) -> Program:
 
 
 def compile_for_interface(expression: str, interface: str) -> Program:
-    """Compiles an expression for an interface, which libpcap opens for it. Raises CaptureError.
+    """Compiles an expression for an interface, which libpcap opens. Raises CaptureError.
 
-    The kernel removes VLAN tags before a filter sees a packet, and only then does libpcap make the filter ask for them.
+    The kernel removes VLAN tags before a filter sees a packet. libpcap makes the filter request them only if it has
+    opened the interface.
     """
     from scapy.libs import winpcapy
     from scapy.libs.structures import bpf_program
@@ -131,7 +135,7 @@ def _instructions(made: bpf_program) -> Program:
 
 
 def encode_program(found: Program) -> bytes:
-    """Returns the program as the kernel takes it."""
+    """Encodes the program for the kernel."""
     return b"".join(struct.pack("=HBBI", each.code, each.yes, each.no, each.operand) for each in found)
 
 
@@ -149,7 +153,7 @@ def _without_header(each: Instruction, expression: str) -> Instruction:
 
 
 def extract_reason(error_text: str) -> str:
-    """Returns what libpcap says about a filter; scapy puts libpcap's own words in parentheses."""
+    """Extracts libpcap's message about a filter, which scapy puts in parentheses."""
     if "libpcap is not" in error_text:
         return "Capture filters need libpcap. Install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
     _, found, reason = error_text.rpartition(" (")

@@ -1,12 +1,12 @@
 """Captures packets through dumpcap, for a user who may run dumpcap but may not capture.
 
-Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters; relays.py
+Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and its counters at the end. relays.py
 passes the packets on.
 
-dumpcap has its right from its file (a set-user-id bit, or capabilities). The kernel gives nothing of that to programs
-that a process with no_new_privs starts, and the capturing process has no_new_privs as soon as it is ready. So it starts
-a small shell script before. The script starts dumpcap when it reads a line, ends it at the next line, and says when it
-has ended. However the capturing process ends, the pipe ends too, and dumpcap with it.
+dumpcap gets its right from its file (a set-user-id bit, or capabilities). The kernel does not grant this right to
+programs started by a process with no_new_privs, and the capturing process has no_new_privs as soon as it is ready. So
+it starts a small shell script before that. The script starts dumpcap when it reads a line, ends it at the next line,
+and reports when it has ended. However the capturing process ends, the pipe ends with it, and so does dumpcap.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ READ = 1 << 20
 """Bytes read at once, and bytes of the pipe."""
 
 PATIENCE = 10.0
-"""Seconds that dumpcap gets to begin or to end."""
+"""Seconds that dumpcap has to begin or to end."""
 
 TO_END = 2.0
-"""Seconds that it gets at the very end; the analyzer waits longer than that."""
+"""Seconds that it has when the tap is closed; the analyzer waits longer than that."""
 
 MIB = 1 << 20
 REFUSED = "Join its group, or give --via sudo"
@@ -65,8 +65,9 @@ class DumpcapTap:
     """Taps an interface through dumpcap.
 
     number: of the interface in the file. snaplen: 0 keeps whole packets. buffer: bytes that the kernel holds for it.
-    command: of a program that writes packets and ends with SIGTERM, in place of dumpcap's.
-    Its counters know dropped packets only when a run has ended. Raises CaptureError with a sentence for the user.
+    command: of a program that writes packets and ends with SIGTERM, instead of dumpcap.
+
+    Its counters include dropped packets only when a run has ended. Raises CaptureError with a sentence for the user.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class DumpcapTap:
         self._link, self._passing = found
 
     def halt(self) -> None:
-        """Asks dumpcap to stop capturing and to end; does nothing if that was asked before."""
+        """Makes dumpcap stop capturing and end; does nothing if called again."""
         if self._running and not self._is_ending:
             self._is_ending = True
             self._tell()
@@ -184,7 +185,7 @@ class DumpcapTap:
         self._errors.close()
 
     def _tell(self) -> None:
-        """Makes the starter do the next step. Raises CaptureError if it has ended."""
+        """Makes the starter take the next step. Raises CaptureError if it has ended."""
         try:
             self._stdin.write(b"\n")
         except BrokenPipeError:
@@ -192,7 +193,7 @@ class DumpcapTap:
             raise CaptureError("The process that starts dumpcap has ended. Start the capture again.") from None
 
     def _read_pipe(self) -> bool:
-        """Reads what is there and notes the end of a run; returns False if nothing was there."""
+        """Reads the bytes at hand and records the end of a run; returns False if there were none."""
         try:
             data = os.read(self._pipe, READ)
         except BlockingIOError:
@@ -203,7 +204,7 @@ class DumpcapTap:
         return True
 
     def _end(self) -> None:
-        """Notes the end of a run, and its reason if nobody asked for it."""
+        """Records the end of a run, and its reason if it was not requested."""
         self._running = False
         if self._rest.endswith(self._mark):
             del self._rest[-len(self._mark) :]
@@ -224,7 +225,7 @@ class DumpcapTap:
         self._rest.clear()
 
     def _exactly(self, size: int, until: float) -> bytes:
-        """Reads so many bytes of the pipe, or fewer at its end or if no more came in time."""
+        """Reads `size` bytes from the pipe; fewer at its end, or if no more came in time."""
         data = b""
         while len(data) < size and select.select([self._pipe], [], [], max(until - time.monotonic(), 0))[0]:
             more = os.read(self._pipe, size - len(data))
@@ -234,17 +235,17 @@ class DumpcapTap:
         return data
 
     def _reason(self) -> str:
-        """Returns why dumpcap has ended, by its words on standard error."""
+        """Returns why dumpcap has ended, from its standard error."""
         self._errors.seek(self._error_offset)
         return self.explain(self._errors.read().decode(errors="replace"))
 
     def explain(self, output: str) -> str:
-        """Returns a failure as a sentence. output: the words of the program."""
+        """Returns a failure as a sentence. output: the standard error of the program."""
         return explain_failure(output, self._name, self._expression)
 
 
 def explain_failure(output: str, interface: str, expression: str) -> str:
-    """Returns dumpcap's error message as one sentence, without what the user knows already."""
+    """Returns dumpcap's error message as one sentence, without what the user already knows."""
     _, found, text = output.rpartition("dumpcap: ")
     line = text.partition("\n")[0].strip().rstrip(".") if found else ""
     if line.startswith("Invalid capture filter"):
@@ -256,7 +257,7 @@ def explain_failure(output: str, interface: str, expression: str) -> str:
 
 
 def _enlarge(pipe: int) -> None:
-    """Enlarges a pipe, where the system allows it."""
+    """Enlarges a pipe if the system allows it."""
     if sys.platform.startswith("linux"):
         with suppress(OSError):  # the pipes of a user have a common limit
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, READ)

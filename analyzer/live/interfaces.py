@@ -1,4 +1,4 @@
-"""Lists the interfaces of this machine, as scapy finds them, and says whether we may capture there."""
+"""Lists the interfaces of this machine, as scapy finds them, and whether we may capture on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GET_MTU = 0x8921
 """The ioctl SIOCGIFMTU of Linux."""
 
 NEAR = 3
-"""Names that are suggested in place of a wrong one."""
+"""Number of names that are suggested for a wrong one."""
 
 DENIED = "this user may not"
 
@@ -69,14 +69,14 @@ class NetworkInterface:
 
 @dataclass(frozen=True, slots=True)
 class CapturePermission:
-    """Says whether packets can be captured on an interface: by this process, by dumpcap, or why not."""
+    """Holds whether packets can be captured on an interface: by this process, by dumpcap, or why not."""
 
     how: Literal["yes", "via dumpcap", "no"]
     reason: str | None = None
 
 
 def list_interfaces() -> list[NetworkInterface]:
-    """Returns all interfaces, those that are up first, each group by name; `any` is last where the system has it."""
+    """Returns all interfaces, those that are up first, each group sorted by name; `any` comes last if it exists."""
     _load_scapy()
     from scapy.config import conf
 
@@ -105,8 +105,8 @@ def list_interfaces() -> list[NetworkInterface]:
 def choose_interfaces(names: Sequence[str]) -> list[NetworkInterface]:
     """Returns the interfaces with these names or numbers (from 1, in list_interfaces()), each once.
 
-    Without names it returns the first one that is up, a loopback last. `any` is an interface where the system has it,
-    else all that are up. Raises CaptureError for an unknown one.
+    Without names it returns the first one that is up; a loopback interface only if no other is. `any` is an interface
+    if the system has it, else all interfaces that are up. Raises CaptureError for an unknown one.
     """
     known = list_interfaces()
     up = [each for each in known if each.up and each.name != ANY]
@@ -159,8 +159,8 @@ def _linux() -> bool:
 def _load_scapy() -> None:
     """Imports scapy without its cache and configuration folders.
 
-    It keeps pickles there. A privileged process must not read what a user can write, nor leave root's files where a
-    user must write.
+    scapy keeps pickles there. A privileged process must not read files that a user can write, and must not leave files
+    of root where a user must write.
     """
     before = {name: os.environ.get(name) for name in FOLDERS_OF_SCAPY}
     os.environ |= dict.fromkeys(FOLDERS_OF_SCAPY, NOWHERE)
@@ -199,7 +199,7 @@ def _mtu(name: str) -> int | None:
 
 
 def _may_open(interface: NetworkInterface) -> bool:
-    """Returns whether we may open the interface. Raises OSError if nobody could."""
+    """Returns whether we may open the interface. Raises OSError if nobody can."""
     if not _linux():
         return _may_open_bpf()
     try:

@@ -1,9 +1,12 @@
-"""Starts the capturing process, with a right of our own, by sudo, or with dumpcap.
+"""Starts the capturing process: with our own right, by sudo, or with dumpcap.
 
-Theory. Only the capturing process needs the right to open an interface, and there are three ways to it. Its parent may
-have the right: root (then the analyzer gives it up afterwards), or a user with CAP_NET_RAW. sudo may start it, and only
-it. Or it has no right, and takes packets from dumpcap, which has one where Wireshark was set up so. A capability of the
-Python interpreter (setcap) would give the right to every script on the machine, so that is no way.
+Theory. Only the capturing process needs the right to open an interface. There are three ways to get it:
+
+- Its parent has the right: root, which the analyzer gives up afterwards, or a user with CAP_NET_RAW.
+- sudo starts the capturing process, and nothing else.
+- It has no right and takes packets from dumpcap, which has the right if Wireshark is set up so.
+
+A capability of the Python interpreter (setcap) is not used: every script on the machine would have the right.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ DUMPCAP = "dumpcap"
 
 LOOPBACK = "lo" if sys.platform.startswith("linux") else "lo0"
 QUICK = 5.0
-"""Seconds that dumpcap gets to say whether it may capture."""
+"""Seconds that dumpcap has to report whether it may capture."""
 
 BY_DUMPCAP = (
     "dumpcap captures, because you may use it but may not capture yourself. It reports packets that the kernel dropped "
@@ -43,8 +46,8 @@ BY_DUMPCAP = (
 class CaptureProcess:
     """Holds a capturing process; process.stdin and process.stdout are unbuffered pipes.
 
-    errors: a file with its standard error, and that of sudo. becoming: whom the analyzer must become. notes: sentences
-    for the user. prompts: a password may have to be typed first.
+    errors: a file with its standard error, and that of sudo. becoming: the user that the analyzer must become. notes:
+    sentences for the user. prompts: a password may have to be typed first.
     """
 
     process: subprocess.Popen[bytes]
@@ -61,7 +64,7 @@ class CaptureProcess:
 
 
 def start_capture_process(request: CaptureRequest, via: Via = "auto") -> CaptureProcess:
-    """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
+    """Starts the capturing process. Raises CaptureError if we would stay root, or if no way is open."""
     becoming = choose_identity(request.user)
     if via == "sudo" and request.remote and not request.is_remote:
         raise CaptureError(
@@ -73,7 +76,7 @@ def start_capture_process(request: CaptureRequest, via: Via = "auto") -> Capture
 
 
 def can_use_dumpcap() -> bool:
-    """Returns whether dumpcap exists, we may run it, and it may open an interface, by letting it open one."""
+    """Returns whether dumpcap exists, we may run it, and it may open an interface; it has to open one."""
     dumpcap = shutil.which("dumpcap")
     if dumpcap is None:
         return False
@@ -85,7 +88,7 @@ def can_use_dumpcap() -> bool:
 
 
 def explain_denial() -> str:
-    """Returns the sentence for a user who may not capture: the ways to the right."""
+    """Returns the sentence for a user who may not capture: the ways to get the right."""
     user = choose_identity("").name if os.geteuid() != ROOT else "root"
     return (
         f"{user} may not capture. Give --via sudo, so that sudo starts only the capturing process; or "
@@ -95,7 +98,7 @@ def explain_denial() -> str:
 
 
 def _way_to_dumpcap(user: str) -> str:
-    """Returns what the user must do until dumpcap captures for this user."""
+    """Returns what this user must do so that dumpcap may capture."""
     if not sys.platform.startswith("linux"):
         return "install Wireshark's ChmodBPF"
     # shutil.which finds only programs that we may execute.
@@ -110,7 +113,7 @@ def _way_to_dumpcap(user: str) -> str:
 
 
 def _open(via: Via) -> Via:
-    """Returns the way to take. Raises CaptureError."""
+    """Returns the way to use. Raises CaptureError."""
     if os.geteuid() == ROOT:
         if via == "dumpcap":
             raise CaptureError("--via dumpcap is not for root, who may capture anyway. Leave it out.")
@@ -138,7 +141,7 @@ def _command(request: CaptureRequest) -> list[str]:
 def _popen(command: list[str], environment: dict[str, str] | None = None, apart: bool = True) -> tuple[
     subprocess.Popen[bytes], IO[bytes]
 ]:  # fmt: skip
-    """Starts a process; its standard error goes to a file without a name, so it never waits for us."""
+    """Starts a process. Its standard error goes to a file without a name, so the process never waits for us."""
     try:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
     except OSError as error:
@@ -155,7 +158,7 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
 
 
 def _by_itself(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """Starts it with our right. A named user goes before the caller of sudo, and only we can tell it so (give_up)."""
+    """Starts it with our right. A named user precedes the caller of sudo, and only we can pass that on (give_up)."""
     environment = dict(os.environ)
     if request.user:
         for name in (SUDO_USER, SUDO_GROUP):
@@ -164,10 +167,10 @@ def _by_itself(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
 
 
 def _by_sudo(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """Starts it by sudo, which asks for a password on our terminal, so it stays in our session.
+    """Starts it by sudo. sudo asks for a password on our terminal, so the process stays in our session.
 
-    sudo clears the environment, but the process may need PYTHONPATH. Nothing is compiled to files, which would be
-    root's.
+    sudo clears the environment, but the process may need PYTHONPATH. Python must not write compiled files, which root
+    would own.
     """
     path = os.environ.get("PYTHONPATH")
     python, *rest = _command(replace(request, user=""))

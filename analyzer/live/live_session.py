@@ -1,7 +1,8 @@
 """A live capture and the session that reads its files, for headless printing and the TUI.
 
 Theory. The capturing process writes files, and a session follows them; neither waits for the other. A stopped capture
-can go on as another run, with other files and a session of its own, because numbers of rows and packets begin anew.
+can be restarted as another run. That run has its own files and its own session, because numbers of rows and packets
+begin anew.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ PATIENCE, PAUSE = 10.0, 0.01
 class LiveSession(SelfClosing):
     """Holds a capture that has begun; a context manager that ends it and closes its session.
 
-    session: that of the present run; `grow` reads it. write: the file that keeps the packets, or None. memory: bytes
-    that the session's tables may take; None: no limit. secrets: what decrypts TLS, or None. Raises
-    CaptureError if the capture cannot begin; the caller closes `capture`.
+    session: that of the current run; `grow` reads it. write: the file that keeps the packets, or None. memory: bytes
+    that the session's tables may take; None: no limit. secrets: of TLS, or None. Raises CaptureError if the capture
+    cannot begin; the caller closes `capture`.
     """
 
     def __init__(
@@ -70,12 +71,12 @@ class LiveSession(SelfClosing):
 
     @property
     def packets_read(self) -> int:
-        """Number of packets of the present run that the session has read."""
+        """Number of packets of the current run that the session has read."""
         return self.session.packets.counts.packets
 
     @property
     def is_saved(self) -> bool:
-        """Whether the packets stay in a file that the user named."""
+        """Whether the packets are kept in a file that the user named."""
         return self.write is not None
 
     @property
@@ -87,7 +88,7 @@ class LiveSession(SelfClosing):
 
     @property
     def problem(self) -> str | None:
-        """Why the capture ended if nobody asked for that, else None."""
+        """Why the capture ended without a request, else None."""
         return self._capture.problem
 
     def health(self) -> RunHealth:
@@ -102,15 +103,15 @@ class LiveSession(SelfClosing):
         return self._capture.summary(self.packets_read)
 
     def stop(self) -> None:
-        """Asks the capture to stop, and returns at once. What was captured is still read."""
+        """Makes the capture stop, and returns at once. Packets captured before are still read."""
         self._is_stopping = True
         self._capture.stop()
 
     def restart(self) -> Session:
-        """Begins a new run with its own session; the caller closes the session before. Stops a capture that still runs.
+        """Begins a new run with its own session; the caller closes the previous session. Stops a running capture first.
 
-        A capture that writes FILE goes on with FILE-2, FILE-3 and so on, whichever name is free. Raises UserError if it
-        cannot stop or begin; then the session stays.
+        A capture that writes FILE continues with FILE-2, FILE-3 and so on, the first name that is free. Raises
+        UserError if the capture cannot stop or begin; then the session stays.
         """
         if not self._capture.stopped:
             self.stop()
@@ -123,7 +124,7 @@ class LiveSession(SelfClosing):
         return self.session
 
     def save(self, path: str) -> int:
-        """Copies all packets of the present run that are still kept to one pcapng file; see FileSuccession.save."""
+        """Copies the packets of the current run that are still kept to one pcapng file; see FileSuccession.save."""
         return self._succession.save(path)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Network namespaces of processes and containers, in which the capturing process opens interfaces.
 
-Theory. A socket belongs to the namespace in which it was made, for good. So the capturing process enters a namespace,
-opens the interfaces there and comes back, while it still has the right to. Which process a container runs is written in
-the folders of docker and of containerd (which Kubernetes uses); nobody needs to ask a daemon.
+Theory. A socket belongs for good to the namespace in which it was created. So the capturing process enters a namespace,
+opens the interfaces there and returns, while it still has the right to do so. The folders of docker and of containerd
+(which Kubernetes uses) show which process a container runs, so no daemon is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OF_NETWORKS = 0x40000000
 """CLONE_NEWNET."""
 
 NAMED = "/run/netns"
-"""Where `ip netns` keeps namespaces."""
+"""The folder in which `ip netns` keeps namespaces."""
 
 DOCKER = "/var/lib/docker/containers/*/config.v2.json"
 CONTAINERD = "/run/containerd/io.containerd.runtime.v2.task/*/*/init.pid"
@@ -34,15 +34,15 @@ CONTAINER, POD, POD_NAMESPACE, NERDCTL = (
     "io.kubernetes.cri.sandbox-namespace",
     "nerdctl/name",
 )
-"""Annotations of a container of containerd that are names."""
+"""Annotations of a containerd container that hold names."""
 
 SHORTEST_ID = 6
-"""Characters of an id that name a container."""
+"""Minimum length of an id that names a container."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkNamespace:
-    """Describes a namespace: how the user calls it, and the file that stands for it."""
+    """Describes a namespace: its name for the user, and its file."""
 
     name: str
     path: str
@@ -64,7 +64,7 @@ class Container:
 def find_namespaces(processes: Sequence[str], containers: Sequence[str]) -> list[NetworkNamespace]:
     """Returns the namespaces that --netns and --container name, each once.
 
-    processes: numbers of processes, names of `ip netns`, or paths. Raises CaptureError for what is not there.
+    processes: numbers of processes, names of `ip netns`, or paths. Raises CaptureError if one does not exist.
     """
     found = [_find_namespace(name) for name in processes]
     if containers:
@@ -99,7 +99,7 @@ def _find_container(name: str, running: Sequence[Container]) -> NetworkNamespace
 
 
 def _identify(namespace: NetworkNamespace) -> tuple[int, int]:
-    """What two files of one namespace have in common. Raises CaptureError."""
+    """Returns the device and inode of a namespace, the same for all its files. Raises CaptureError."""
     try:
         status = os.stat(namespace.path)
     except PermissionError:
@@ -110,7 +110,7 @@ def _identify(namespace: NetworkNamespace) -> tuple[int, int]:
 
 
 def list_containers() -> Iterator[Container]:
-    """Yields the running containers of docker and containerd, as far as this process may read their folders."""
+    """Yields the running containers of docker and containerd whose folders this process may read."""
     for path in sorted(glob.glob(DOCKER)):
         found = _read_json(path)
         pid = found.get("State", {}).get("Pid", 0)
@@ -137,7 +137,7 @@ def _read_json(path: str) -> dict[str, Any]:
 
 @contextmanager
 def enter_namespace(namespace: NetworkNamespace) -> Iterator[None]:
-    """Opens sockets in a namespace until the end of the block. Raises CaptureError if this process may not."""
+    """Opens sockets in a namespace until the block ends. Raises CaptureError if this process may not."""
     home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         _enter(namespace)
@@ -169,7 +169,7 @@ def _make_refusal(namespace: NetworkNamespace) -> CaptureError:
 
 
 def _set_namespace(descriptor: int) -> None:
-    """Raises OSError. os.setns is in Python 3.12 only."""
+    """Enters a namespace. Raises OSError. os.setns exists only since Python 3.12."""
     if ctypes.CDLL(None, use_errno=True).setns(descriptor, OF_NETWORKS):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -180,7 +180,7 @@ LISTENING = "0A"
 
 
 def list_listening_ports() -> set[int]:
-    """Returns the TCP ports on which somebody listens in the namespace of this process."""
+    """Returns the TCP ports that processes listen on in the namespace of this process."""
     found: set[int] = set()
     for name in ("tcp", "tcp6"):
         with suppress(OSError):

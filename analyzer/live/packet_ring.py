@@ -1,12 +1,12 @@
-"""Taps an interface by Linux's packet ring (AF_PACKET, TPACKET_V3; Documentation/networking/packet_mmap.rst).
+"""Taps an interface through Linux's packet ring (AF_PACKET, TPACKET_V3; Documentation/networking/packet_mmap.rst).
 
-Theory. The ring needs no system call and no copy for each packet. The kernel fills blocks of shared memory, each a
-chain of packets behind their headers, and hands a block over when it is full or some milliseconds old. It leaves more
-room in front of a packet than a pcapng packet block needs, and behind it comes the next packet's header, which has been
-read by then. So the blocks of the file are made in the ring (ring_blocks.py) and written from there. Then the kernel
-gets its block back. Packets that do not fit meanwhile are dropped and counted.
+Theory. The ring needs no system call and no copy for each packet. The kernel fills blocks of shared memory. A block is
+a chain of packets, each with a header in front. The kernel hands a block over when it is full or some milliseconds old.
+There is more room in front of a packet than a pcapng packet block needs. After the packet comes the next packet's
+header, which has been read by then. So the blocks of the file are built inside the ring (ring_blocks.py) and written
+from there. Then the block goes back to the kernel. Packets that do not fit meanwhile are dropped and counted.
 
-Only opening the ring needs the right to capture; other filters and counters do not.
+Only opening the ring needs the right to capture; changing filters and reading counters do not.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ ADD_MEMBERSHIP, RX_RING, STATISTICS, VERSION, RESERVE = 1, 5, 6, 10, 12
 TPACKET_V3, PROMISCUOUS, ALL_PROTOCOLS = 2, 1, 3
 SO_ATTACH_FILTER = 26
 HARDWARE_ADDRESS, INTERFACE_INDEX = 0x8927, 0x8933
-"""The ioctls SIOCGIFHWADDR, which also tells the hardware type, and SIOCGIFINDEX."""
+"""The ioctls SIOCGIFHWADDR, which also returns the hardware type, and SIOCGIFINDEX."""
 
 ETHERNET, RAW = classic_filter.ETHERNET, classic_filter.RAW
 LINKS: Final = {1: ETHERNET, 772: ETHERNET, 519: RAW, 65534: RAW}
-"""Hardware type -> LINKTYPE; all others are cooked: the kernel removes the link layer and tells what it was."""
+"""Hardware type -> LINKTYPE; all others are cooked: the kernel removes the link layer and reports its type."""
 
-# In 32-bit words: where a block and a packet say what we need of them.
+# Offsets, in 32-bit words, of the fields that we need in a block and in a packet header.
 STATUS, COUNT, FIRST = 2, 3, 4
 OURS = 1
 
@@ -78,8 +78,8 @@ class PacketRing:
         self._turn = self._taken = self._received = self._dropped = 0
         self._holds_block = False
         try:
-            # A socket of all interfaces cannot be bound, so it receives from the start. The kernel drops what came
-            # before when the ring is made, and the ring keeps nothing at first.
+            # A socket of all interfaces cannot be bound, so it receives from the start. The kernel drops earlier
+            # packets when the ring is created, and at first the ring keeps nothing.
             protocol = socket.htons(ALL_PROTOCOLS) if interface is None else 0
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM if cooked else socket.SOCK_RAW, protocol)
             try:
@@ -97,10 +97,10 @@ class PacketRing:
             raise CaptureError(f"Cannot capture on {self._name}: {error.strerror or error}.") from None
 
     def _open(self, interface: str | None, link: int, buffer: int) -> None:
-        """Sets up the ring. The socket is bound when its filter keeps nothing, so no earlier packets can come."""
+        """Sets up the ring. The socket is bound while its filter keeps nothing, so no earlier packets can come."""
         self._attach(NOTHING)
         self._socket.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
-        # Behind Ethernet's 14 bytes, IP would begin two bytes off a word.
+        # After Ethernet's 14 bytes, IP would begin two bytes off a word.
         self._socket.setsockopt(SOL_PACKET, RESERVE, 2 if link == ETHERNET else 0)
         self._blocks = self._request_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
         self._memory = mmap.mmap(self._socket.fileno(), self._blocks * BLOCK, mmap.MAP_SHARED)
@@ -115,7 +115,7 @@ class PacketRing:
                 raise CaptureError(f"{self._error}. Bring it up with ip link set {interface} up.")
 
     def rename(self, name: str) -> None:
-        """Gives the interface another name for people and for the file."""
+        """Gives the interface another name for the user and for the file."""
         self._name = name
         self.description = replace(self.description, name=name)
 
@@ -157,7 +157,7 @@ class PacketRing:
         return PacketBatch(count, int(ends[-1]), int(times[-1]), MemoryPieces(rows, self), ends, times)
 
     def _places(self, base: int, count: int) -> list[int]:
-        """Returns where packets of a block begin, in words: each header has the distance to the next one."""
+        """Returns the offsets of packets in a block, in words; each header has the distance to the next."""
         words = self._words
         at = base + (words[base + FIRST] >> 2)
         found = []
@@ -182,7 +182,7 @@ class PacketRing:
         """Takes packets from now on; earlier ones are dropped, and counters begin at 0."""
         while self.take() is not None:
             pass
-        self._check_error()  # clears an error from before; an interface that is up again works again
+        self._check_error()  # clears an earlier error; an interface that is up again works again
         vanished = self._index and self._index != self._find_index()
         self._error = f"{self._name} is gone" if vanished else None
         self.counters()
@@ -204,7 +204,7 @@ class PacketRing:
         )
 
     def _request_blocks(self, blocks: int) -> int:
-        """Asks for a ring, and for half of it if the kernel lacks memory, and so on."""
+        """Requests a ring; while the kernel lacks memory, requests half as much."""
         while True:
             request = struct.pack("7I", BLOCK, blocks, FRAME, blocks * (BLOCK // FRAME), RETIRE, 0, 0)
             try:
@@ -229,7 +229,7 @@ class PacketRing:
             self._error = f"{self._name} is {'down' if self._index == self._find_index() else 'gone'}"
 
     def _find_index(self) -> int:
-        """Returns the present index of the interface, in the namespace of the socket; 0 if it is gone."""
+        """Returns the current index of the interface, in the namespace of the socket; 0 if it is gone."""
         try:
             found = fcntl.ioctl(self._socket, INTERFACE_INDEX, struct.pack("16s24x", self._interface.encode()[:15]))
         except OSError:

@@ -1,13 +1,13 @@
 """Drops privileges: sets the user of a process and gives up all other rights.
 
 Theory. Opening an interface needs a right (on Linux CAP_NET_RAW, which root has). Writing packets to a file needs none,
-and decoding strangers' bytes should have none. So a process that has opened what it needs becomes an ordinary user for
-good: groups, then user; on Linux also every capability, the bounding set, and with no_new_privs the way back through
-set-user-id programs. Each step comes before the loss of the capability that it needs: dropping the bounding set needs
-one, groups and users need two others, and capset drops the rest.
+and decoding untrusted bytes should have none. So a process that has opened what it needs becomes an ordinary user for
+good. It sets groups, then the user. On Linux it also drops every capability and the bounding set, and no_new_privs
+closes the way back through set-user-id programs. Each step comes before the loss of the capability that it needs:
+dropping the bounding set needs one, groups and users need two others, and capset drops the rest.
 
-Capabilities and no_new_privs belong to threads, and a new thread inherits them. So this runs while there is one thread,
-and checks all threads before it says that nothing remains.
+Capabilities and no_new_privs belong to threads, and a new thread inherits them. So this runs while there is only one
+thread, and checks all threads before it reports success.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 BOUND = "CapBnd"
 
 OF_SOMEBODY_ELSE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-"""Environment variables that name folders of the former user."""
+"""Environment variables that name folders of the previous user."""
 
 REFUSED = (
     "You are root, and network data should not be decoded as root. Run the program as yourself with --via sudo, or "
@@ -59,14 +59,14 @@ class Identity:
 
     @property
     def groups(self) -> list[int]:
-        """Returns all groups of the user; only the user's own group if the system does not know the name."""
+        """Returns all groups of the user; only the user's own group if the system has no name for the user."""
         return os.getgrouplist(self.name, self.gid) if self.home is not None else [self.gid]
 
 
 def choose_identity(user: str) -> Identity:
-    """Returns whom to become: the named user; else, behind sudo, the caller of sudo; else the present user.
+    """Returns the user to become: the named one; else, behind sudo, the caller of sudo; else the present one.
 
-    Raises CaptureError for an unknown user, for one that we cannot become, and for root if it was not named.
+    Raises CaptureError for an unknown user, for one that we cannot become, and for root unless it was named.
     """
     if user:
         found = _find_by_name(user)
@@ -80,11 +80,11 @@ def choose_identity(user: str) -> Identity:
 
 
 def give_up(user: str) -> None:
-    """Makes the capturing process an ordinary user's for good.
+    """Makes the capturing process run as an ordinary user for good.
 
-    Behind sudo it becomes the caller of sudo, whatever `user` says: a rule of sudoers that allows this program must be
-    no way to become somebody else. It leaves no core dump, and no other process of the user can trace it or take its
-    open interface. Raises CaptureError, also if any right remains.
+    Behind sudo it becomes the caller of sudo, whatever `user` is: a sudoers rule that allows this program must not let
+    its caller become another user. The process leaves no core dump, and no other process of the user can trace it or
+    take its open interface. Raises CaptureError, also if any right remains.
     """
     become(_behind_sudo() or choose_identity(user))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -93,9 +93,9 @@ def give_up(user: str) -> None:
 
 
 def become(who: Identity) -> None:
-    """Becomes a user for good, with that user's rights only, and checks that it worked.
+    """Becomes a user for good, with only that user's rights, and checks that it worked.
 
-    The environment becomes the user's, if it was another's. Raises CaptureError.
+    Replaces the environment if it was another user's. Raises CaptureError.
     """
     bounded = _linux() and bool(int(_status()["CapEff"], 16) >> MAY_SET_CAPABILITIES & 1)
     other = who.uid != os.getuid()
@@ -115,9 +115,9 @@ def become(who: Identity) -> None:
 
 @contextmanager
 def impersonate_sudo_caller() -> Iterator[None]:
-    """Lets this process read files as the caller of sudo, with that user's home, until the end of the block.
+    """Lets this process read files as the caller of sudo, with that user's home, until the block ends.
 
-    Otherwise a rule of sudoers that allows this program would let its arguments read what only root may. Raises
+    Otherwise a sudoers rule that allows this program would let its arguments read files that only root may read. Raises
     CaptureError if that does not work.
     """
     who = _behind_sudo()
@@ -127,7 +127,7 @@ def impersonate_sudo_caller() -> Iterator[None]:
 
 @contextmanager
 def _impersonate(who: Identity) -> Iterator[None]:
-    """Lets root act on files as a user, with that user's environment, until the end of the block."""
+    """Lets root access files as a user, with that user's environment, until the block ends."""
     environment, gid, groups, folder = dict(os.environ), os.getegid(), os.getgroups(), tempfile.tempdir
     try:
         os.setgroups(who.groups)
@@ -148,9 +148,9 @@ def _impersonate(who: Identity) -> Iterator[None]:
 
 
 def check_environment(user: str, write: str | None) -> None:
-    """Checks before a capture that the user whom root is to become can run the program and write the files.
+    """Checks before a capture that the user whom root will become can run the program and write the files.
 
-    user, write: the arguments of -Z and -w. Raises CaptureError with the mend.
+    user, write: the arguments of -Z and -w. Raises CaptureError with the remedy.
     """
     if os.geteuid() != ROOT:
         return
@@ -165,7 +165,7 @@ def check_environment(user: str, write: str | None) -> None:
 
 
 def _find_write_problem(who: Identity, write: str | None) -> str | None:
-    """Why this process, which acts as a user, could not write the files of a capture; None if it could."""
+    """Returns why this process, which acts as a user, could not write the files of a capture, else None."""
     if write is None:
         try:
             tempfile.gettempdir()
@@ -180,7 +180,7 @@ def _find_write_problem(who: Identity, write: str | None) -> str | None:
 
 
 def _behind_sudo() -> Identity | None:
-    """Returns who called sudo; None if nobody did, or root."""
+    """Returns the caller of sudo; None without sudo, or if root called it."""
     uid, gid = os.environ.get(SUDO_USER, ""), os.environ.get(SUDO_GROUP, "")
     if os.geteuid() != ROOT or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == ROOT:
         return None
@@ -198,13 +198,13 @@ def _find_by_name(user: str) -> Identity:
 def _find_by_ids(uid: int, gid: int) -> Identity:
     try:
         entry = pwd.getpwuid(uid)
-    except KeyError:  # for example a container that runs as a number
+    except KeyError:  # for example, a container that runs as a numeric user
         return Identity(str(uid), uid, gid, None)
     return Identity(entry.pw_name, uid, gid, entry.pw_dir)
 
 
 def _switch(who: Identity) -> None:
-    """Sets groups, then user, of all threads."""
+    """Sets the groups, then the user, of all threads."""
     if os.geteuid() == ROOT and set(os.getgroups()) != set(who.groups):
         os.setgroups(who.groups)
     if _linux():
@@ -224,7 +224,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _prctl(option: int, first: int, second: int = 0) -> None:
-    """Raises OSError."""
+    """Calls prctl. Raises OSError."""
     arguments = [ctypes.c_ulong(each) for each in (first, second, 0, 0)]
     if _libc().prctl(option, *arguments):
         number = ctypes.get_errno()
@@ -232,7 +232,7 @@ def _prctl(option: int, first: int, second: int = 0) -> None:
 
 
 def _narrow(bounded: bool) -> None:
-    """Limits what programs that we run could gain. Dropping the bounding set needs a capability."""
+    """Limits the rights that programs run by us could gain. Dropping the bounding set needs a capability."""
     for capability in range(HIGHEST + 1) if bounded else ():
         try:
             _prctl(DROP_BOUND, capability)
@@ -252,7 +252,7 @@ def _drop_all() -> None:
 
 
 def _status(of: Path = Path("/proc/self")) -> dict[str, str]:
-    """Returns what the kernel says of a process or thread."""
+    """Returns the kernel's status of a process or thread."""
     lines = (line.partition(":") for line in (of / "status").read_text().splitlines())
     return {name: value.strip() for name, _, value in lines}
 
@@ -288,7 +288,7 @@ def _live_as(who: Identity) -> None:
 
 
 def _examine_installation(who: Identity) -> None:
-    """Checks that the user can read the modules, which are imported when they are needed, and run the interpreter."""
+    """Checks that the user can run the interpreter and read the modules, which are imported when needed."""
     packages = (find_spec(name) for name in ("analyzer", "numpy"))
     needed = [os.__file__, *(found.origin for found in packages if found is not None and found.origin is not None)]
     for path, may in (*((path, os.R_OK) for path in needed), (sys.executable, os.R_OK | os.X_OK)):

@@ -1,7 +1,7 @@
-"""Packets of a program that writes a capture to a pipe (dumpcap: pcapng; tcpdump: pcap), as blocks of our file.
+"""Relays packets from a program that writes a capture to a pipe (dumpcap: pcapng; tcpdump: pcap).
 
-Theory. dumpcap's packet blocks are passed on unchanged, except for the number of the interface and times that are not
-in nanoseconds. tcpdump's records become such blocks.
+Theory. dumpcap's packet blocks are passed on unchanged, except for the number of the interface, and for times that are
+not in nanoseconds. tcpdump's records are converted to such blocks.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from analyzer.live.taps import PacketBatch
 
 
 def open_relay(number: int, exactly: Callable[[int], bytes]) -> tuple[tuple[int, BlockRelay | PcapRelay] | None, bytes]:
-    """Reads what is in front of the first packet: ((LINKTYPE, relay), b""), or (None, bytes read last).
+    """Reads everything before the first packet: ((LINKTYPE, relay), b""), or (None, bytes read last).
 
-    number: of the interface in our file. exactly: reads so many bytes, or fewer if there are no more.
+    number: of the interface in our file. exactly: reads that many bytes, or fewer at the end.
     """
     head = exactly(HEAD)
     if head[:4] in LAYOUTS:
@@ -48,10 +48,10 @@ def read_link(head: bytes) -> int | None:
 
 
 class PcapRelay:
-    """Makes blocks of the records of one run.
+    """Makes blocks from the records of one run.
 
-    number: of the interface in our file. head: the header of the pcap. taken: packets passed on; tcpdump tells no
-    counters in its file.
+    number: of the interface in our file. head: the header of the pcap. taken: packets passed on; tcpdump writes no
+    counters to its file.
     """
 
     def __init__(self, number: int, head: bytes) -> None:
@@ -82,7 +82,7 @@ class PcapRelay:
 
 
 LARGEST = 1 << 24
-"""Bytes of a packet or a block above which the stream is damaged."""
+"""If a packet or a block has more bytes, the stream is damaged."""
 
 HEAD, SHORTEST, SHORTEST_PACKET = 8, 12, 32
 """Bytes of a block's type and length, of the shortest block, and of the shortest block with a packet."""
@@ -108,7 +108,7 @@ class BlockRelay:
     def take(self, data: bytearray) -> PacketBatch | None:
         """Removes the whole blocks at the front of `data`, and returns their packets.
 
-        Raises ValueError for what is no pcapng.
+        Raises ValueError if they are not pcapng.
         """
         at = size = 0
         parts: list[tuple[int, int]] = []
@@ -150,8 +150,8 @@ class BlockRelay:
 def read_header(exactly: Callable[[int], bytes], first: bytes = b"") -> tuple[tuple[int, int] | None, bytes]:
     """Reads the section and the interface at the front: ((LINKTYPE, nanoseconds per tick), b"").
 
-    first: the first bytes, if they were read already. exactly: reads so many bytes, or fewer.
-    Returns (None, bytes read last) for anything else.
+    first: the first bytes, if they were read already. exactly: reads that many bytes, or fewer. Returns (None, bytes
+    read last) for anything else.
     """
     block = b""
     for kind in (SECTION, INTERFACE):
@@ -167,7 +167,7 @@ def read_header(exactly: Callable[[int], bytes], first: bytes = b"") -> tuple[tu
 
 
 def _options(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the whole options of a block."""
+    """Yields the complete options of a block."""
     at = 0
     while at + 4 <= len(data):
         code, length = struct.unpack_from("<HH", data, at)

@@ -1,9 +1,9 @@
 """Turns packets in the kernel's ring (TPACKET_V3) into pcapng packet blocks, in place.
 
-Theory. In front of a packet stand its header (48 bytes) and its source address (20 bytes). All that is needed of them
-is read for all packets of a block before anything is overwritten: block header and, for cooked packets, link layer in
-front, padding and length behind. What is written behind a packet reaches at most the first word of the next packet's
-header, whose place is known by then.
+Theory. In the ring, a packet follows its header (48 bytes) and its source address (20 bytes). These are read for all
+packets of a block before anything is overwritten. Then the block header and, for cooked packets, the link layer are
+written in front of each packet, and padding and length after it. The bytes after a packet reach at most the first word
+of the next packet's header, whose offset is known by then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COOKED: Final = 276
 ETHERNET: Final = 1
 COOKED_HEADER = 20
 HEAD, TAIL = 28, 4
-"""Bytes of a packet block in front of its packet, and behind it without padding."""
+"""Bytes of a packet block before its packet, and after it without padding."""
 
 SECOND = 1_000_000_000
 SECONDS, NANOSECONDS, CAPTURED, LENGTH, STATUS, START, TAG, TAG_KIND = range(8)
@@ -52,7 +52,7 @@ def encode_blocks(
 ) -> tuple[NDArray[np.int64], NDArray[np.uintp]]:
     """Returns the time of each packet (ns, n), and address and length of its block (n, 2).
 
-    ring: all its bytes, which are written to. places: where headers of packets begin, in words of four bytes.
+    ring: all its bytes; they are overwritten. places: offsets of packet headers, in words of four bytes.
     """
     words = ring.view(np.uint32)
     headers = np.array(places, np.int64)
@@ -85,7 +85,7 @@ def _frame(
     length: NDArray[np.int64],
     interface: int,
 ) -> NDArray[np.int64]:
-    """Writes what stands around packets; returns the sizes of their blocks."""
+    """Writes the block around each packet; returns the sizes of the blocks."""
     end = at + captured
     for place in range(3):  # padding, which the size may overwrite
         ring[end + place] = 0
@@ -105,7 +105,7 @@ def _frame(
 
 
 def _write(ring: NDArray[np.uint8], at: NDArray[np.int64], rows: NDArray[np.uint32]) -> None:
-    """Writes each row to its place, in whole words where all places allow it."""
+    """Writes each row at its offset, in whole words if all offsets allow it."""
     width = rows.shape[1]
     if not (at & 3).any():
         ring.view(np.uint32)[(at >> 2)[:, None] + np.arange(width)] = rows
@@ -127,7 +127,7 @@ def _make_cooked_headers(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def _put_tags_back(
     ring: NDArray[np.uint8], at: NDArray[np.int64], words_of: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
-    """Puts VLAN tags back that the kernel has removed: both addresses move to the front, the tag follows them."""
+    """Restores VLAN tags that the kernel has removed: both addresses move to the front, and the tag follows them."""
     addresses = ring[at[rows][:, None] + np.arange(12)]
     kind = np.where(words_of[rows, STATUS] & TAG_KIND_KNOWN, words_of[rows, TAG_KIND] & 0xFFFF, VLAN)
     tag = np.stack([kind, words_of[rows, TAG] & 0xFFFF], axis=1).astype(">u2").view(np.uint8)

@@ -1,14 +1,14 @@
 """Writes the files of a capture: one, or a ring of them.
 
-Theory. Each file is complete by itself: a header with all interfaces, packets, and at the end the counters of the
-interfaces. Packets are written in whole blocks, so the file can be read at any moment. A ring begins another file when
-the next packet would exceed the bounds of this one, and when its first packet is too old, whether another comes or not.
-A file without packets is never replaced for its age, so a quiet night does not push a day's traffic out of the ring. A
-surplus file stays a second longer, so that a follower has time to open it.
+Theory. Each file is complete: a header with all interfaces, packets, and at the end the counters of the interfaces.
+Packets are written in whole blocks, so the file can be read at any time. A ring begins another file when the next
+packet would exceed the bounds of the current one. It also does so when the first packet of the file is too old, even if
+no other packet comes. A file without packets is never replaced because of its age, so a quiet night does not remove a
+day's traffic from the ring. A surplus file is kept a second longer, so that a follower has time to open it.
 
-Packets of two processors may swap places by microseconds. A packet that is that little older than the last one belongs
-to the file before, so files in order of time have packets in order of time. A file that cannot be written any further
-is cut back to its last whole block.
+Packets of two processors may swap by microseconds. A packet that is older than the last one by so little belongs to the
+file before. So if files are sorted by time, their packets are, too. A file that cannot be written any further is
+truncated after its last whole block.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ STATISTICS = 10.0
 """Seconds after which changed counters are also written within a file."""
 
 GRACE = 1.0
-"""Seconds that a surplus file stays after its end."""
+"""Seconds that a surplus file is kept after its end."""
 
 SWAPPED = 1_000_000
-"""Nanoseconds by which a packet may be older than one before it without the clock having been set back."""
+"""Nanoseconds by which a packet may be older than an earlier one; by more, the clock was set back."""
 
 Counters = Callable[[], Sequence[tuple[int, int]]]
 
 
 class FileRotation:
-    """Writes to `path`, or to files of a ring named as dumpcap names them: trace_00001_20261122124225.pcapng.
+    """Writes to `path`, or to the files of a ring, named as dumpcap does: trace_00001_20261122124225.pcapng.
 
-    interfaces: in order of their numbers. ring, until: see CaptureRequest; of `until` packets, size and files count.
-    tell: hears of files. counters: returns (received, dropped) of each interface. packets, size: written so far (bytes
-    of packets and headers). over: a bound of `until` is reached. Methods raise CaptureError when a file cannot be
-    written.
+    interfaces: in order of their numbers. ring, until: see CaptureRequest; packets, size and files of `until` are used.
+    tell: is called for each file. counters: returns (received, dropped) of each interface. packets, size: written so
+    far (bytes of packets and headers). over: a bound of `until` is reached. Methods raise CaptureError when a file
+    cannot be written.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class FileRotation:
         return min((*found, *(moment for moment, _ in self._surplus)), default=None)
 
     def tick(self, now: float) -> None:
-        """Does what is due at a time.monotonic(): another file, counters, removal of files."""
+        """Does the work due at a time.monotonic(): another file, counters, removal of files."""
         self._drop_surplus(now)
         if self._ring.seconds and self._packets and now >= self._old:
             self._rotate()
@@ -152,7 +152,7 @@ class FileRotation:
         self._drop_surplus(time.monotonic())
 
     def _drop_surplus(self, now: float) -> None:
-        """Removes surplus files whose time has come."""
+        """Removes surplus files that are past their time."""
         while self._surplus and self._surplus[0][0] <= now:
             _, oldest = self._surplus.popleft()
             with suppress(OSError):
@@ -160,7 +160,7 @@ class FileRotation:
             self._tell(FileRemovedMessage(oldest))
 
     def _count_late(self, following: PacketBatch) -> int:
-        """Returns how many of the next packets belong to this file by their time."""
+        """Returns how many of the next packets belong to this file because of their time."""
         if (times := following.times) is None:
             return 0
         late = np.flatnonzero((times < self._latest) & (times > self._latest - SWAPPED))
@@ -201,7 +201,7 @@ class FileRotation:
 
     def _cut_back(self, ends: NDArray[np.int64], error: OSError) -> None:
         """Keeps the whole blocks that were written, which end at `ends`; raises CaptureError."""
-        with suppress(OSError):  # a pipe or a device cannot be cut back
+        with suppress(OSError):  # a pipe or a device cannot be truncated
             whole = _fitting(ends, 0, os.lseek(self._out, 0, os.SEEK_CUR) - self._size)
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)
@@ -224,5 +224,5 @@ def make_ring_name(path: str, number: int, moment: float) -> str:
 
 
 def _fitting(ends: NDArray[np.int64], begin: int, limit: int) -> int:
-    """Returns how many packets from `begin` on end within `limit` bytes."""
+    """Returns how many packets, counted from `begin`, end within `limit` bytes."""
     return int(np.searchsorted(ends[begin:], limit, side="right"))

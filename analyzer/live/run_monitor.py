@@ -17,20 +17,20 @@ from analyzer.live.channel import CountMessage, FileBegunMessage, FileRemovedMes
 PREFIX = "wireanalyze-"
 SPOOL = "spool.pcapng"
 MOST_SAMPLES = 4096
-"""Counts that are remembered to compute the lag; of more every second one is dropped."""
+"""Maximum number of counts kept to compute the lag; above it, every second one is dropped."""
 
 
 class FileFollower(Protocol):
-    """Interface of what follows the files of a run; FileSuccession implements it."""
+    """Interface of a follower of the files of a run; FileSuccession implements it."""
 
     def add_file(self, path: str) -> bool:
-        """Notes that a file has begun, and that the one before is complete; returns whether it is open."""
+        """Adds a new file, and completes the previous one; returns whether the new one is open."""
 
     def remove_file(self, path: str) -> None:
-        """Notes that a file was removed."""
+        """Reports that a file was removed."""
 
     def finish(self) -> None:
-        """Notes that no further file comes, and that the last one is complete."""
+        """Reports that no other file follows, and that the last one is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RunHealth:
 
 
 class RunMonitor:
-    """Holds what is known of one run. `spool`: the folder of temporary files."""
+    """Holds the state of one run. `spool`: the folder of temporary files."""
 
     def __init__(self, path: str | None, succession: FileFollower) -> None:
         self.spool = _folder() if path is None else None
@@ -60,7 +60,7 @@ class RunMonitor:
         self._samples: deque[tuple[int, float]] = deque()
 
     def announce_file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
-        """Tells the follower about a file; the name of a temporary file is removed once it is open."""
+        """Reports a file to the follower; once a temporary file is open, its name is removed."""
         if isinstance(line, FileRemovedMessage):
             self.succession.remove_file(line.path)
             return
@@ -74,7 +74,7 @@ class RunMonitor:
         self.health = replace(self.health, files=self.health.files + 1)
 
     def count(self, message: CountMessage | RunEndMessage, now: float) -> None:
-        """Notes the counts, and when they were first heard of."""
+        """Records the counts, and when they first appeared."""
         if message.packets > self.health.captured:
             self._samples.append((message.packets, now))
             if len(self._samples) > MOST_SAMPLES:
@@ -84,8 +84,8 @@ class RunMonitor:
     def health_at(self, read: int) -> RunHealth:
         """Returns the health when `read` packets have been read.
 
-        The lag counts from the moment when the first unread packet was announced. A process that was killed has
-        written packets that it did not announce: what was read was captured.
+        The lag is the time since the first unread packet was announced. A process that was killed has written packets
+        that it did not announce; packets that were read count as captured.
         """
         while self._samples and self._samples[0][0] <= read:
             self._samples.popleft()

@@ -1,9 +1,9 @@
-"""Taps an interface by scapy's sockets, for systems without Linux's ring.
+"""Taps an interface through scapy's sockets, for systems without Linux's ring.
 
-Theory. Each packet is one call and one object. That is slow, but it is the same on all systems. No common call makes a
-socket keep nothing, so begin() drops packets until none is there, and after halt() packets are taken until none is
-there, both a bounded number of times. Times show which packets came before begin(), but they are not enough, because a
-packet may get the time at which it is read.
+Theory. Each packet costs one call and one object. That is slow, but it works the same on all systems. No call that all
+systems have makes a socket keep nothing. So begin() drops packets until there are none, and after halt() packets are
+taken until there are none, both a bounded number of times. Times show which packets came before begin(), but they are
+not enough, because a packet may get the time at which it is read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.taps import PacketBatch
 
 BATCH = 256
-"""Packets that are taken before other taps get their turn."""
+"""Number of packets taken before the next tap."""
 
 MICROSECOND = 1000
 LAST_BATCHES = 1024
-"""Batches that are taken after halt(), since traffic may never end."""
+"""Maximum number of batches taken after halt(), since traffic may never end."""
 
 SOL_PACKET, PACKET_STATISTICS, SO_RCVBUFFORCE = 263, 6, 33
 LINUX = sys.platform.startswith("linux")
@@ -54,7 +54,7 @@ class ScapyTap:
 
     @property
     def has_more(self) -> bool:
-        """Always False: take() has returned None only if nothing was there."""
+        """Always False: take() returns None only if there are no packets."""
         return False
 
     def fileno(self) -> int:
@@ -85,14 +85,14 @@ class ScapyTap:
         return PacketBatch(len(blocks), int(ends[-1]), times[-1], b"".join(blocks), ends, np.array(times, np.int64))
 
     def _one(self) -> tuple[int, bytes] | None:
-        """Returns the time (ns) and the bytes of a packet that is there now."""
+        """Returns the time (ns) and the bytes of a packet that is available now."""
         try:
             while select.select([self._socket], [], [], 0)[0]:
                 _, data, stamp = self._socket.recv_raw(LONGEST)
                 if data:
                     return round(stamp * 1e6) * MICROSECOND, data
         except OSError as error:
-            # The error comes once, before the packets that wait.
+            # The error is raised once, before the packets at hand.
             self._error = f"{self.description.name}: {error.strerror or error}"
             return None
         self.problem = self._error
@@ -129,14 +129,14 @@ class ScapyTap:
 
 
 def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool) -> Any:
-    """Opens a socket of scapy's with a filter. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
+    """Opens a scapy socket with a filter. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns about link types that we handle
     import scapy.arch  # noqa: F401 (fills conf with what this system has)
     from scapy.arch import common
     from scapy.config import conf
     from scapy.error import Scapy_Exception
 
-    # A compiled filter limits the bytes of a packet; scapy compiles it for this many.
+    # A compiled filter limits the bytes of a packet; scapy compiles it for this limit.
     common.MTU = LONGEST  # type: ignore[attr-defined] # it is imported there, and read when a filter is compiled
     # A loopback packet passes twice; only scapy's sending socket drops the outgoing copy.
     kind = conf.L2socket if interface.loopback and LINUX else conf.L2listen
@@ -153,7 +153,7 @@ def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool)
 
 
 def enlarge_buffer(opened: socket.socket, size: int) -> None:
-    """Sets the bytes that the kernel may hold for us, where it allows that."""
+    """Sets the bytes that the kernel may hold for us, if it allows that."""
     for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
         try:
             opened.setsockopt(socket.SOL_SOCKET, option, size)

@@ -1,12 +1,12 @@
 """The capturing process: interfaces in, pcapng files out. It decodes nothing.
 
-Theory. Capturing needs a privilege and must not wait; decoding needs neither. So they are two processes that share a
-file: this one writes it, the other follows it. channel.py has the messages between them.
+Theory. Capturing needs a privilege and must not wait; decoding needs no privilege and may wait. So they are two
+processes that share a file: this one writes it, the other follows it. channel.py defines the messages between them.
 
-The privilege goes as soon as interfaces are open, before the process touches a file or a line that comes from somebody
-else. Then one loop waits for a tap, standard input, a signal or a time. The process ends with its standard input, so it
-never outlives its parent, and with SIGTERM; it ignores signals of the terminal. In both cases it first writes what the
-kernel holds.
+The process gives up the privilege as soon as interfaces are open, before it touches a file or reads a line of input.
+Then one loop waits for a tap, standard input, a signal or a time. The process ends when its standard input ends, so it
+never outlives its parent, and at SIGTERM. It ignores signals of the terminal. In both cases it first writes the packets
+that the kernel holds.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from analyzer.live.packet_ring import PacketRing
 
 PATIENCE = 1.0
-"""Seconds that the last messages get if nobody reads them."""
+"""Seconds to send the last messages if nobody reads them."""
 
 LAST = 2.0
-"""Seconds for the kernel to hand over what it holds; it takes some hundredths of one."""
+"""Seconds for the kernel to hand over the packets that it holds; it takes some hundredths of a second."""
 
 AT_ONCE = 8
-"""Batches of one tap before the next tap gets its turn."""
+"""Batches of one tap before the next tap."""
 
 OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
 
@@ -67,7 +67,7 @@ class Sniffer:
         self._poll.register(reader, select.POLLIN)
 
     def end(self, *_: int | FrameType | None) -> None:
-        """Lets work() end after the packets at hand; a signal handler."""
+        """Makes work() end after the packets at hand; a signal handler."""
         self._ended = True
 
     def work(self, awake: int) -> None:
@@ -119,7 +119,7 @@ class Sniffer:
             self._stop(run)
 
     def _turn(self, run: CaptureRun, ready: set[int]) -> None:
-        """Takes packets and does what is due; ends the run if it is over."""
+        """Takes packets and does the work that is due; ends the run if it is over."""
         try:
             for tap in [tap for tap in run.taps if tap.fileno() in ready]:
                 for _ in range(AT_ONCE):
@@ -136,7 +136,7 @@ class Sniffer:
             self._stop(run)
 
     def _stop(self, run: CaptureRun) -> None:
-        """Writes what the kernel holds now, and ends the run."""
+        """Writes the packets that the kernel holds now, and ends the run."""
         run.halt()
         end = time.monotonic() + LAST
         try:
@@ -156,7 +156,7 @@ class Sniffer:
         self._run = None
 
     def _remove_spool(self) -> None:
-        """Removes temporary files whose names are still there."""
+        """Removes temporary files that still have names."""
         for path in self._spool:
             with suppress(OSError):
                 os.unlink(path)
@@ -203,7 +203,7 @@ def _fail(writer: ChannelWriter, text: str) -> int:
 
 
 TOGETHER = 2 << 30
-"""Bytes of buffer of all interfaces together: the kernel cannot take that memory back."""
+"""Bytes of the buffers of all interfaces together: the kernel cannot take that memory back."""
 
 Source = Literal["ring", "scapy", "dumpcap"]
 
@@ -233,7 +233,7 @@ def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap],
 def _open_namespace(
     request: CaptureRequest, source: str, first: int, namespace: NetworkNamespace | None, notes: list[str]
 ) -> list[Tap]:
-    """Opens the taps of one namespace, None: of our own; `first` is the number of the first one in the file."""
+    """Opens the taps of one namespace (None: our own); `first` is the number of the first one in the file."""
     if namespace is None:
         return _open_local(_choose_filter(request, notes), source, first, notes)
     if not sys.platform.startswith("linux"):
@@ -248,7 +248,7 @@ def _open_namespace(
 
 
 def _choose_filter(request: CaptureRequest, notes: list[str], where: str = "") -> CaptureRequest:
-    """The request with a filter for `auto`: the known ports on which somebody listens in this namespace."""
+    """Returns the request with a filter for `auto`: the known ports that processes listen on in this namespace."""
     if request.filter != AUTO:
         return request
     ports = sorted(list_listening_ports() & set(request.ports))
@@ -260,7 +260,7 @@ def _choose_filter(request: CaptureRequest, notes: list[str], where: str = "") -
 
 def _open_local(request: CaptureRequest, source: str, first: int, notes: list[str]) -> list[Tap]:
     if source == "dumpcap":
-        return _open_dumpcaps(request, first)  # before give_up(): afterwards the kernel denies dumpcap its right
+        return _open_dumpcaps(request, first)  # before give_up(), after which the kernel denies dumpcap its right
     if source == "ring" and sys.platform.startswith("linux"):
         return [*_open_rings(request, first, notes)]
     return _open_sockets(request, first)
@@ -304,7 +304,7 @@ def _open_dumpcaps(request: CaptureRequest, first: int) -> list[Tap]:
 
 
 def _open_remote(request: CaptureRequest, first: int) -> list[Tap]:
-    """Starts the programs on other machines; ssh is the user's, so this is before give_up(), too."""
+    """Starts the programs on other machines; before give_up(), because ssh is the user's."""
     if not request.remote:
         return []
     from analyzer.live.ssh import SshTap

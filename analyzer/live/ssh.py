@@ -1,9 +1,9 @@
 """Packets of another machine: dumpcap or tcpdump there, started through ssh.
 
-Theory. To the capturing process a remote interface is a dumpcap whose program is a shell script: it starts ssh, and
-ends it by ending its input. The script on the other machine ends dumpcap or tcpdump when its own input ends, however
-that comes: asked for, by a killed process or by a lost connection. Nothing is installed there, and the filter runs
-there. ssh is that of the user, with keys and settings; it asks for no password.
+Theory. To the capturing process, a remote interface is a dumpcap whose program is a shell script. The script starts
+ssh, and ends it by closing its input. The script on the other machine ends dumpcap or tcpdump when its own input ends,
+whether on request, because a process was killed, or because the connection was lost. Nothing is installed there, and
+the filter runs there. ssh uses the keys and settings of the user; it asks for no password.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from analyzer.live.classic_filter import LONGEST
 from analyzer.live.dumpcap import DumpcapTap
 
 CONNECT_SECONDS = 8
-"""Seconds in which ssh has to connect: fewer than a program gets to begin, so that ssh says why it cannot."""
+"""Seconds in which ssh has to connect: fewer than a program has to begin, so that ssh reports why it cannot."""
 
 HERE = """
 folder=$(mktemp -d) && mkfifo "$folder/in" || exit 1
@@ -29,7 +29,7 @@ trap 'exec 5>&-' TERM
 wait "$running"
 wait "$running"
 """
-"""Runs ssh until SIGTERM comes, or until whoever holds this script dies: then its input ends."""
+"""Runs ssh until SIGTERM, or until the process that started this script dies, which ends its input."""
 
 THERE = """
 filter={filter}
@@ -54,15 +54,15 @@ waiting=$!
 wait "$running"
 kill "$waiting" 2>/dev/null
 """
-"""Captures on the other machine, all but the packets of this very connection, until its input ends."""
+"""Captures on the other machine, except the packets of this connection itself, until its input ends."""
 
 REASONS = re.compile(r"^(?:dumpcap|tcpdump): (?!listening on|verbose output|data link type)(.+)$", re.MULTILINE)
-"""What a program that cannot capture says."""
+"""Matches the message of a program that cannot capture."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteInterface:
-    """Describes an interface of another machine: what ssh calls the machine, its port or None, and the interface."""
+    """Describes an interface of another machine: the machine's name for ssh, its port or None, and the interface."""
 
     host: str
     port: int | None
@@ -70,7 +70,7 @@ class RemoteInterface:
 
     @classmethod
     def parse(cls, uri: str) -> RemoteInterface:
-        """Reads ssh://[USER@]HOST[:PORT]/INTERFACE. Raises CaptureError."""
+        """Parses ssh://[USER@]HOST[:PORT]/INTERFACE. Raises CaptureError."""
         found = re.fullmatch(r"ssh://((?:[\w.-]+@)?(?:[\w.-]+|\[[\w:.]+\]))(?::(\d{1,5}))?/([\w.:@-]+)", uri)
         if found is None or found[1].startswith("-") or found[3].startswith("-"):
             raise CaptureError(f"{uri} is no interface of another machine. Give ssh://HOST/INTERFACE.")
@@ -78,12 +78,12 @@ class RemoteInterface:
 
     @property
     def name(self) -> str:
-        """What the interface is called in the file."""
+        """The name of the interface in the file."""
         return f"{self.interface}@{self.host}"
 
     @property
     def destination(self) -> list[str]:
-        """What ssh is given to find the machine."""
+        """The arguments with which ssh finds the machine."""
         port = [] if self.port is None else ["-p", str(self.port)]
         return [*port, self.host.translate({ord("["): None, ord("]"): None})]
 
@@ -107,7 +107,7 @@ class SshTap(DumpcapTap):
         super().__init__(number, self._remote.name, expression, snaplen, command=command)
 
     def explain(self, output: str) -> str:
-        """Returns what ssh, or the program on the other machine, said last."""
+        """Returns the last message of ssh, or of the program on the other machine."""
         if self._expression and ("Invalid capture filter" in output or "syntax error" in output):
             return f"-f {self._expression}: this is not a capture filter"
         lines = REASONS.findall(output) or [line.strip() for line in output.splitlines() if line.strip()]

@@ -1,8 +1,8 @@
 """Taps, from which the capturing process takes packets, and batches of packets.
 
-Theory. A tap makes whole pcapng packet blocks, so the capturing process only has to write them, and nothing reads the
-packets on the way. A batch may lie in memory that belongs to the kernel, so it is valid only until the tap is asked
-again.
+Theory. A tap makes whole pcapng packet blocks. So the capturing process only has to write them, and packets are not
+read on the way. A batch may lie in memory that belongs to the kernel, so it is valid only until the next call of the
+tap.
 
 `writev` takes a matrix of addresses and lengths, which NumPy makes for a thousand packets at once. os.writev needs a
 Python object for each of them, which took longer than everything else.
@@ -25,7 +25,7 @@ from analyzer.capture.pcapng_format import InterfaceDescription
 
 @dataclass(frozen=True, slots=True)
 class PacketBatch:
-    """Holds some packets, in the order in which they came.
+    """Holds some packets, in order of arrival.
 
     size: bytes of all blocks. last: time of the last packet (ns since 1970). blocks: pcapng packet blocks, in one
     buffer or in many pieces. ends: for each packet, bytes of the blocks up to its end. times: of each packet (ns), for
@@ -55,7 +55,7 @@ class PacketBatch:
         return PacketBatch(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
 
     def write(self, out: int) -> None:
-        """Writes all blocks to a descriptor. Raises OSError; some of the bytes may be written then."""
+        """Writes all blocks to a descriptor. Raises OSError; some of the bytes may have been written then."""
         if isinstance(self.blocks, MemoryPieces):
             self.blocks.write(out)
         else:
@@ -63,10 +63,10 @@ class PacketBatch:
 
 
 class Tap(Protocol):
-    """Gives packets of one interface. It keeps none before begin().
+    """Returns packets of one interface. It keeps none before begin().
 
-    problem: why no more will come, once take() has given all packets before; else None. has_more: after halt(), whether
-    take() may still give packets from before; asked when take() returned None.
+    problem: why no more will come, once take() has returned all packets before; else None. has_more: after halt(),
+    whether take() may still return earlier packets; valid after take() returned None.
     """
 
     @property
@@ -101,7 +101,7 @@ class Tap(Protocol):
 
 
 MOST = os.sysconf("SC_IOV_MAX")
-"""Pieces that one call of writev takes."""
+"""Maximum number of pieces in one call of writev."""
 
 _writev = ctypes.CDLL(None, use_errno=True).writev
 _writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
@@ -120,7 +120,7 @@ class MemoryPieces:
         return MemoryPieces(self.rows[begin:end], self.owner)
 
     def write(self, out: int) -> None:
-        """Writes all pieces. Raises OSError; some of the bytes may be written then."""
+        """Writes all pieces. Raises OSError; some of the bytes may have been written then."""
         rows = np.ascontiguousarray(self.rows)
         while len(rows):
             some = rows[:MOST]

@@ -1,1 +1,1 @@
-"""Makes messages of TCP connections: recognition, framing, pairing, and the message index."""
+"""Turns TCP connections into messages: recognition, framing, pairing, and the message index."""

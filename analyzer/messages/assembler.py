@@ -1,4 +1,4 @@
-"""Assembles rows from bytes in order: which protocol, which messages, which answer to which request.
+"""Assembles rows from bytes in order: recognises the protocol, cuts messages, and pairs responses with requests.
 
 Bytes of a TLS connection are decrypted first, if there are keys. Bytes wait until the protocol is known. Then two
 framers cut messages, and the conversation pairs them. A row closes with the packet that completes its message;
@@ -28,7 +28,7 @@ NO_MARKS = RowMark(0)
 
 
 class MessageAssembler:
-    """Makes rows of the pieces of a connection's half-streams. `serial` numbers the messages as they are cut.
+    """Makes rows from the pieces of a connection's half-streams. `serial` numbers the messages as they are cut.
 
     secrets: of TLS; None: nothing is decrypted.
     """
@@ -42,7 +42,7 @@ class MessageAssembler:
         self._serial = serial
 
     def flush(self, connection: Connection, side: int, closed: int) -> list[PendingRow]:
-        """Returns rows of the bytes that no message has claimed, because a side has ended."""
+        """Returns rows of the bytes that no message has claimed. Called when a side has ended."""
         if connection.framers is None:
             return []
         frames = connection.framers[side].flush(connection.dissector, self._reader)
@@ -67,7 +67,7 @@ class MessageAssembler:
     def _decrypt(
         self, connection: Connection, layer: TlsLayer, side: int, piece: Piece, closed: int
     ) -> list[PendingRow]:
-        """Takes the next piece of a TLS connection; plaintext takes the place of the pieces that have waited."""
+        """Takes the next piece of a TLS connection; plaintext replaces the pieces that have waited."""
         rows: list[PendingRow] = []
         waits = not layer.is_open
         if waits:
@@ -83,7 +83,7 @@ class MessageAssembler:
         return rows
 
     def _try_again(self, connection: Connection, layer: TlsLayer, closed: int) -> list[PendingRow]:
-        """Takes what waits for a key once more, if new keys have come."""
+        """Feeds the pieces that wait for a key again, if new keys have come."""
         if self.secrets is None or not (self.secrets.refresh() or layer.version < self.secrets.version):
             return []
         connection.tls = None
@@ -91,7 +91,7 @@ class MessageAssembler:
 
     def _begin_tls(self, connection: Connection, closed: int) -> list[PendingRow] | None:
         """Begins to decrypt if the connection is TLS; returns the rows of the bytes so far, None if it is not."""
-        from analyzer.messages.tls_layer import TlsLayer, find_opening  # lazy: only who has keys pays for it
+        from analyzer.messages.tls_layer import TlsLayer, find_opening  # lazy: only needed with keys
 
         undecided = connection.undecided
         sides = [[piece for at, piece in undecided if at == side] for side in (0, 1)]
@@ -104,7 +104,7 @@ class MessageAssembler:
         return [row for side, piece in undecided for row in self.add_pieces(connection, side, [piece], closed)]
 
     def _give_up_tls(self, connection: Connection, layer: TlsLayer, closed: int, final: bool) -> list[PendingRow]:
-        """Goes on with the bytes as they came, because nothing can be decrypted."""
+        """Continues with the bytes as they came, because nothing can be decrypted."""
         connection.tls, connection.tls_facts = None, layer.give_up()
         return self.decide(connection, closed, final)
 
@@ -167,7 +167,7 @@ class MessageAssembler:
         return [self._first_bytes(pieces[index:], PREFIX) for index in range(1, len(pieces))]
 
     def _is_at_start(self, connection: Connection, prefix: bytes) -> bool:
-        """Returns whether the client's first bytes, in a capture without SYN, show that they begin the connection."""
+        """Returns whether the client's first bytes, in a capture without SYN, begin the connection."""
         dissector, decision = connection.dissector, connection.decision
         if dissector is None or decision is None or decision.preamble:
             return False
@@ -175,7 +175,7 @@ class MessageAssembler:
         return opens is not None and not any(half.by_syn for half in connection.halves) and opens(prefix)
 
     def _framer(self, connection: Connection, side: int, opened: bool) -> StreamFramer:
-        """Returns a framer, which is in step only if the start of the half-stream was seen."""
+        """Returns a framer; it is in step only if the capture has the start of the half-stream."""
         from_client, dissector = side == connection.client, connection.dissector
         synced = connection.halves[side].by_syn or opened or connection.tls is not None
         framer = dissector.make_framer(from_client, True) if dissector is not None and synced else None
@@ -217,7 +217,7 @@ class MessageAssembler:
 
 
 def fill_in_client(outcome: Outcome, client: str | None) -> Outcome:
-    """Gives a message without a client the client of its conversation."""
+    """Gives a message without a client name that of its conversation."""
     if client is None or outcome.header.client is not None:
         return outcome
     return replace(outcome, header=replace(outcome.header, client=client))

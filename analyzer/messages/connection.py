@@ -1,7 +1,7 @@
 """The state of one TCP connection between two packets, and its input and output: packets and rows.
 
-It is carried from block to block and to other processes. It is plain data, except for the dissector, which pickles as a
-reference to its class.
+The engine carries it from block to block, and to other processes. It is plain data, except for the dissector, which
+pickles as a reference to its class.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class PendingRow(NamedTuple):
 
 
 class EarlyPiece(NamedTuple):
-    """Holds a piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
+    """Holds a piece whose packet acknowledged the other side up to `needed`, with the time and tick of its arrival."""
 
     needed: int
     piece: Piece
@@ -70,9 +70,9 @@ class EarlyPiece(NamedTuple):
 class Connection:
     """Holds the state of a connection.
 
-    rule: what the user says about this connection. has_sent: the sides of which packets have come. alone: whether the
-    capture has one direction only, so that nothing waits for what it acknowledges of the other one. tls: while keys may
-    decrypt the connection. tls_facts: what is known of a TLS connection that was given up, which is not tried again.
+    rule: the user's rule for this connection. has_sent: the sides that have sent packets. alone: whether the capture
+    has one direction only, so that nothing waits for bytes that it acknowledges. tls: set while keys may decrypt the
+    connection. tls_facts: facts of a TLS connection that was given up and is not tried again.
     """
 
     number: int
@@ -100,7 +100,7 @@ class Connection:
     def is_steady(self) -> bool:
         """Whether both directions are open, in order, in step and not at their end.
 
-        Then the fast path may take over. It also holds for a direction without any packet, once nothing waits for it.
+        Then the fast path may take over. A direction without any packet counts, too, once nothing waits for it.
         """
         return (
             self.fin == NO_FIN
@@ -126,7 +126,7 @@ class Connection:
         return self.halves[side].in_order and framer.settled
 
     def is_deaf_to(self, side: int) -> bool:
-        """Returns whether no packet of this side has come, and nothing waits for what it may have sent."""
+        """Returns whether this side has sent no packet, and nothing waits for what it may have sent."""
         return not self.has_sent[side] and (self.alone or self.halves[side].base is None)
 
     @property
@@ -136,7 +136,7 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is unfinished, so that the end of the capture would add nothing."""
+        """Whether nothing is unfinished, so that the end of the capture would add no row."""
         return (
             not self.undecided
             and (self.tls is None or not any(map(self.tls.holds_part, (0, 1))))
@@ -160,7 +160,7 @@ class Connection:
     def is_hunting_before(self, side: int, needed: int) -> bool:
         """Returns whether a side's framer looks for the next message and has not passed offset `needed`.
 
-        Offsets of plaintext are not those that the other side acknowledges, so nothing waits for a decrypted one.
+        Offsets of plaintext are not those that the other side acknowledges, so nothing waits for a decrypted side.
         """
         framer = None if self.framers is None or self.dissector is None or self.tls is not None else self.framers[side]
         return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed

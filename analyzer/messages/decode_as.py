@@ -1,9 +1,9 @@
-"""Rules of the user: which protocol is spoken on a port, on a range of ports, or on one connection.
+"""The user's rules: which protocol a port, a range of ports, or one connection uses.
 
-Theory. A rule for one connection beats one for its port, and both beat what the bytes say. The rules must be known
-while packets are read, because the framing of the protocol cuts messages; so a front end with a new rule reads its
-input again (Session.again). A connection is named by its number, or by its id CLIENT>SERVER, which stays the same when
-files are added. Without a handshake the side that the id names first is the client.
+Theory. A rule for one connection beats one for its port, and both beat the evidence in the bytes. The rules must be
+known while packets are read, because the framing of the protocol cuts messages. So a front end reads its input again
+after a new rule (Session.again). A connection is named by its number, or by its id CLIENT>SERVER, which stays the same
+when files are added. Without a handshake, the side that the id names first is the client.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDS = r"([^\s>#]+)\s*>\s*([^\s>#]+?)(?:#(\d{1,9}))?"
 
 @make_slotted
 class PortRange:
-    """Stands for the ports `first` to `last`, inclusive."""
+    """The ports `first` to `last`, inclusive."""
 
     first: int
     last: int
@@ -35,14 +35,14 @@ class PortRange:
 
 @make_slotted
 class StreamNumber:
-    """Stands for one connection by its number in the input."""
+    """One connection, by its number in the input."""
 
     number: int
 
 
 @make_slotted
 class StreamEnds:
-    """Stands for one connection by its id: `address:port` of both sides, and how often they had met before."""
+    """One connection, by its id: `address:port` of both sides, and the number of earlier connections between them."""
 
     client: str
     server: str
@@ -72,7 +72,7 @@ class ConnectionRule(NamedTuple):
 
 
 def parse_rule(text: str) -> tuple[DecodeAsTarget, str]:
-    """Parses a rule, as after -d. Raises ValueError with a sentence about the mistake."""
+    """Parses a rule, as after -d. Raises ValueError with a message for the user."""
     match = re.fullmatch(_ORDER, text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not {SYNTAX}. Give for example 9092={next(iter(BUILT_IN))}.")
@@ -160,8 +160,8 @@ def make_rules(rules: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -
 
 
 def _end(text: str) -> str | None:
-    """Returns `address:port` as streams are named, however the address is written; None if it is none."""
-    import socket  # lazy: few rules name a connection by its ends
+    """Returns `address:port` in the form of stream ids, for any spelling of the address; None if it is not valid."""
+    import socket  # lazy: few rules name a connection by its endpoints
 
     address, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > HIGHEST_PORT:

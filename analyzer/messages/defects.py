@@ -1,7 +1,7 @@
-"""Turns a dissector's own defect into a finding of its row, so that the other rows are not lost.
+"""Turns a defect of a dissector into a finding of its row, so that the other rows are not lost.
 
-Hostile bytes never raise: a dissector turns them into findings itself. An exception that arrives here is a bug, ours or
-a plug-in's, and is reported as one. With WIREANALYZE_DEBUG set it is raised instead.
+Hostile bytes never raise: a dissector turns them into findings itself. An exception here is a bug, in our code or in a
+plug-in, and is reported as one. If WIREANALYZE_DEBUG is set, it is raised instead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNREAD_SECRET = FieldSpec("unread", "undecoded", secret=True)
 def decode_values(dissector: Dissector, message: bytes | Window, context: Context) -> Body:
     """Returns Dissector.values, or an empty body with the defect.
 
-    A paged message is streamed where the dissector can.
+    A paged message is streamed if the dissector supports it.
     """
     try:
         if not isinstance(message, bytes):
@@ -94,7 +94,7 @@ def collect_or_nothing(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
 
 
 def make_projection(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Pick | None:
-    """Returns Dissector.projection, or None if it fails, so that everything is decoded."""
+    """Returns Dissector.projection, or None if it fails; then everything is decoded."""
     return call_or_default(lambda: dissector.projection(context, paths) if dissector.projection else None, None)
 
 
@@ -103,7 +103,7 @@ def project_values(
 ) -> dict[str, Any]:
     """Returns the projected values of a message.
 
-    Where the projection is None, fails or cannot tell, all values are returned.
+    Returns all values if the projection is None, fails or returns None.
     """
     return project_body(dissector, pick, message, context).values
 
@@ -133,7 +133,7 @@ def find_session_state(dissector: Dissector, context: Context, exchanges: Iterab
 
 
 def find_carriers(dissector: Dissector) -> Carriers | None:
-    """Returns Payloads.carriers, or None if it fails, so that every message is asked."""
+    """Returns Payloads.carriers, or None if it fails; then every message counts."""
     return call_or_default(lambda: dissector.payloads.carriers() if dissector.payloads else frozenset(), None)
 
 

@@ -5,12 +5,12 @@ analyzer.messages.fast_path as far as its packets are clean. The next packet, an
 not steady, go through analyzer.messages.slow_path one by one. Both paths carry the same state from block to block, so
 the rows depend neither on the division into blocks nor on the path.
 
-Rows are numbered in the order in which they close. Within a block, messages have serials, given as they are cut. At the
-end of the block they are sorted by closing packet and appended, and partners are translated from serials to rows.
+Rows are numbered in the order in which they close. Within a block, messages have serials, assigned as they are cut. At
+the end of the block they are sorted by closing packet and appended, and partners are translated from serials to rows.
 
-A finished connection is forgotten at once. So is an idle one if another has begun on the same addresses: no packet of
-it can come, and the end of the input would add nothing. analyzer.messages.eviction forgets more where the input may
-never end.
+The state of a finished connection is dropped at once. So is that of an idle one if another has begun on the same
+addresses: it can get no more packets, and the end of the input would add no row. For endless input,
+analyzer.messages.eviction drops more.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ WORTH_DECRYPTING = 16
 """The same bound for one connection with TLS."""
 
 LONGEST_UNLOOKED = 64
-"""Most packets of a connection that go through the slow path before the fast path is considered again."""
+"""Largest number of packets of a connection that take the slow path before the fast path is considered again."""
 
 STEPS, MOST_STEPS = 8, 4096
 """Packets of one connection that the slow path takes from the columns at once."""
 
 
 MOST_PLAIN = 4096
-"""Rows of the slow path that stay objects before they become columns."""
+"""Number of rows of the slow path that stay objects before they become columns."""
 
 
 class FinishedStreams(ColumnTable):
     """Says for each stream, up to the last finished one, whether it is finished.
 
-    Its later packets bring nothing new.
+    Later packets of a finished stream are ignored.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"over": np.bool_}
@@ -100,10 +100,10 @@ class FinishedStreams(ColumnTable):
 
 
 class Engine:
-    """Makes rows of packets: `feed` blocks, then `finish`; the tables grow with each call.
+    """Makes rows from packets: `feed` blocks, then `finish`; the tables grow with each call.
 
-    orders: rules for single connections. use_fast_path: if false, all packets take the slow path, for tests.
-    secrets: of TLS; None: nothing is decrypted.
+    orders: rules for single connections. use_fast_path: if false, all packets take the slow path, for tests. secrets:
+    of TLS; None: nothing is decrypted.
     """
 
     def __init__(
@@ -167,12 +167,12 @@ class Engine:
         return self._append(chunk)
 
     def use_secrets(self, secrets: Secrets) -> None:
-        """Decrypts the TLS connections that begin from now on."""
+        """Sets the secrets that decrypt TLS connections that begin from now on."""
         self.secrets = secrets
         self._slow_path.use_secrets(secrets)
 
     def finish(self, streams: Iterable[int] | None = None) -> range:
-        """Turns everything unfinished in the input, or in these streams, into rows, because they have ended."""
+        """Ends the input, or these streams, and returns the rows of everything unfinished."""
         chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
@@ -196,7 +196,7 @@ class Engine:
     def resume(
         self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None, connection: Connection | None
     ) -> int:
-        """Goes on where another engine left a flow, before its first packet; returns its stream, -1 if that has ended.
+        """Continues a flow of another engine, before its first packet; returns its stream, -1 if that has ended.
 
         cells: see StreamAssigner.resume. connection: None if the stream is finished.
         """
@@ -214,7 +214,7 @@ class Engine:
         return self._connections
 
     def drop(self, stream: int) -> None:
-        """Forgets the state of a stream; what is unfinished in it is lost."""
+        """Drops the state of a stream; anything unfinished in it is lost."""
         del self._connections[stream]
 
     def restore_rows(
@@ -267,7 +267,7 @@ class Engine:
                 self.drop(stream)
 
     def _describe(self, connections: Sequence[Connection]) -> None:
-        """Writes what is known of connections into the rows of their streams."""
+        """Writes client and protocol of connections into the rows of their streams."""
         client, protocol = self.streams.column("client"), self.streams.column("protocol")
         for connection in connections:
             client[connection.number] = connection.client
@@ -304,7 +304,7 @@ class Engine:
         return self._serial - 1
 
     def _walk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> list[ConnectionWork]:
-        """Takes the next packets of unsteady connections one by one; returns the works that are steady then.
+        """Processes the next packets of unsteady connections one by one; returns the works that are steady then.
 
         The packets of all connections are read from the columns together, because many connections have only a few.
         """
@@ -322,7 +322,7 @@ class Engine:
         return [work for work in todo if work.left and work.patience <= 0 and self._steady(work.connection)]
 
     def _walk(self, work: ConnectionWork, packets: Sequence[ConnectionPacket], chunk: RowBatch) -> None:
-        """Takes packets until the patience is used up and the connection is steady."""
+        """Processes packets until the patience is used up and the connection is steady."""
         connection, rows = work.connection, []
         for packet in packets:
             rows += self._slow_path.process_packet(connection, packet)
@@ -351,7 +351,7 @@ class Engine:
         )
 
     def _fast_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
-        """Takes what is clean through the fast path; what is not gets the patience to be walked."""
+        """Processes clean packets with the fast path; other works get the patience for the slow path."""
         by_protocol: dict[str, list[tuple[ConnectionWork, int]]] = {}
         for work, length in zip(todo, fast_path.count_clean_packets(block, todo), strict=True):
             work.patience = length + 1
@@ -369,7 +369,7 @@ class Engine:
                 self._run_fast_path(block, taken, chunk)
 
     def _decrypt(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]]) -> list[tuple[ConnectionWork, int]]:
-        """Decrypts the packets of TLS connections; returns the works that go on, with the packets of each."""
+        """Decrypts the packets of TLS connections; returns the works that continue, with the packets of each."""
         if all(work.connection.tls is None for work, _ in taken):
             return taken
         from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only who has keys pays for it
@@ -388,7 +388,7 @@ class Engine:
         return found
 
     def _run_fast_path(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
-        """The fast path for connections of one protocol."""
+        """Runs the fast path for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
         columns = load_fast_path(dissector)
@@ -435,7 +435,7 @@ class Engine:
         return rows
 
     def _tell_clients(self, request: Ints, answer: Ints) -> None:
-        """Gives a request the client that its answer names, as in ZooKeeper's first request of a session."""
+        """Gives a request the client name in its response, as in ZooKeeper's first request of a session."""
         client, marks = self.rows.column("client"), self.rows.column("marks")
         unnamed = (client[request] == NULL) & (client[answer] != NULL)
         client[request[unnamed]] = client[answer[unnamed]]

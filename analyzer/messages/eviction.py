@@ -1,16 +1,16 @@
-"""Evicts the oldest rows, and the state of connections that will bring no more, from an endless analysis.
+"""Evicts the oldest rows of an endless analysis, and the state of connections that will bring no more rows.
 
-Theory. Rows are evicted from the front and keep their numbers, so the remaining ones are those of the whole capture.
-Memory goes back page by page (analyzer.columns.tables). What rows point at follows them: pieces, retransmissions, names
-and streams without a row, and files of the capture up to the first packet that is needed. A connection that goes on may
-hold older bytes, of a message that is incomplete; these are copied to the annex of the store.
+Theory. Rows are evicted from the front, and the others keep their numbers, so they are those of the whole capture.
+Memory is freed page by page (analyzer.columns.tables). Everything that only evicted rows need follows them: pieces,
+retransmissions, names and streams without a row, and files of the capture before the first packet that is needed. An
+open connection may hold older bytes of an incomplete message; these are copied to the annex of the store.
 
-Three things could grow without any row, and have bounds of their own. An idle connection is forgotten after an hour of
-silence, when its next packet would begin another stream anyway. A connection with something unfinished is forgotten
-when everything else of that time is gone. Bytes that no message claims become one row when their connection ends; if
-there are too many of them, the row begins later.
+Three things could grow without any row, so they have bounds of their own. An idle connection is dropped after an hour
+of silence, when its next packet would begin another stream anyway. A connection with something unfinished is dropped
+when everything else of that time has been evicted. Bytes that no message claims become one row when their connection
+ends; if there are too many of them, the row begins later.
 
-Nothing is evicted before somebody calls find_due_row(), so a file is kept as a whole.
+Nothing is evicted before the first call of find_due_row(), so a file is kept as a whole.
 """
 
 from __future__ import annotations
@@ -33,34 +33,36 @@ from dissectors.finding import Finding, Severity
 from dissectors.wire.fast_path import NULL
 
 LEAST = 1024
-"""Least number of rows that are evicted at a time, and of the last rows that never are."""
+"""Smallest number of rows that are evicted at a time, and number of last rows that are never evicted."""
 
 REACH = 1 << 16
-"""Packets before the one that completed the first kept row which the capture keeps for rows that began there."""
+"""Number of packets, before the one that completed the first kept row, that the capture keeps for rows that began
+there.
+"""
 
 LOOK_NS, LOOK_PACKETS = 60 * 10**9, 1 << 15
 """How often connections are checked: for silence by capture time (ns), for unclaimed bytes by packets."""
 
 MOST_UNREAD = 1 << 17
-"""Pieces of unclaimed bytes that are kept, of all connections together."""
+"""Number of pieces of unclaimed bytes that all connections together may keep."""
 
 _PIECE, _NAME, _CONNECTION = 240, 180, 4000
 """Approximate bytes of a piece, a name and a connection."""
 
 
 class EvictionListener(Protocol):
-    """Keeps something about rows beside the index."""
+    """Keeps data about rows outside the index."""
 
     def evict(self, before: int, streams: Bools) -> None:
-        """Drops what it keeps about rows before one. streams: which of them stay (bool, n)."""
+        """Drops data about the rows before one. streams: which of them stay (bool, n)."""
 
 
 class Eviction:
     """Decides which rows are evicted, and evicts them; used by the reading thread, between two blocks.
 
-    Rows before `rows.first` are counted but cannot be read. Other threads may read `first` at any time; but rows go
-    while they read, so they must check it before and after reading rows. listeners: are told before rows go, by their
-    type.
+    Rows before `rows.first` are counted but cannot be read. Other threads may read `first` at any time. Rows may be
+    evicted while they read, so they must check `first` before and after reading rows. listeners: called before rows are
+    evicted, by their type.
     """
 
     def __init__(self, engine: Engine, source: PacketSource) -> None:
@@ -72,7 +74,7 @@ class Eviction:
         self._unread = 0
         self._names = self._streams = 0
         self.forgotten = 0
-        """Connections that were forgotten with something unfinished."""
+        """Number of connections that were dropped with something unfinished."""
         self.shortened = 0
         """Unclaimed bytes that were dropped before their connection ended."""
 
@@ -94,11 +96,11 @@ class Eviction:
         )
 
     def find_due_row(self, limit: int | None) -> int:
-        """Returns the row before which rows should be evicted, at least the first one that is there.
+        """Returns the row before which rows should be evicted, at least the first row in memory.
 
-        Above `limit` (bytes) so many rows are due that `memory_bytes` falls to seven eighths of it. Rows that closed in
-        removed files of a ring are due as well. The last thousand stay. The first call marks the input as endless: from
-        then on silent and unfinished connections are forgotten, too.
+        If memory is above `limit` (bytes), enough rows are due that `memory_bytes` falls to seven eighths of it. Rows
+        that closed in removed files of a ring are due as well. The last LEAST rows stay. The first call marks the input
+        as endless: from then on silent and unfinished connections are dropped, too.
         """
         self._follows = True
         rows = self._engine.rows
@@ -116,7 +118,7 @@ class Eviction:
     def evict(self, before: int) -> None:
         """Evicts the rows before a number, if they are still there.
 
-        If half of an exchange is evicted, the other half has no partner and no latency any more.
+        If half of an exchange is evicted, the other half no longer has a partner or a latency.
         """
         if before > self._engine.rows.first:
             self._leave(before)
@@ -143,7 +145,7 @@ class Eviction:
         self._source.release(needed)
 
     def evict_silent(self) -> None:
-        """Forgets silent connections and shortens unclaimed bytes of an endless input; called after each block."""
+        """Drops silent connections and shortens unclaimed bytes of an endless input; called after each block."""
         engine = self._engine
         if not self._follows:
             return
@@ -155,7 +157,7 @@ class Eviction:
             self._shorten()
         removed = self._source.removed_before
         if removed > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < removed).any():
-            self._leave(engine.rows.first)  # no row of the removed files is left, so listeners are not told
+            self._leave(engine.rows.first)  # no row of the removed files is left, so listeners are not called
 
     def findings(self) -> list[Finding]:
         """Returns findings about what was evicted before it was complete."""
@@ -200,7 +202,7 @@ class Eviction:
             at[place] = self._store.append(self._store.read_bytes(int(at[place]), int(length[place])))
 
     def _leave_names(self, before: int) -> None:
-        """Forgets names that no row has any more, when their number has doubled."""
+        """Drops names that no row has any more, when their number has doubled."""
         names, rows = self._engine.names, self._engine.rows
         if len(names) < 2 * self._names + LEAST:
             return
@@ -212,7 +214,7 @@ class Eviction:
         self._names = len(names)
 
     def _leave_streams(self, before: int) -> None:
-        """Gives back streams without a row that no packet can belong to, when many new ones have come."""
+        """Drops streams without a row that can get no more packets, when many new ones have come."""
         engine = self._engine
         if len(engine.streams) < self._streams + LEAST:
             return
@@ -234,7 +236,7 @@ class Eviction:
     # ---- connections
 
     def _leave_silent(self) -> None:
-        """Forgets idle connections without a packet for an hour."""
+        """Drops idle connections without a packet for an hour."""
         engine, long_ago = self._engine, self._engine.time - SILENCE_NS
         numbers = np.fromiter(engine.connections, np.int64, len(engine.connections))
         for stream in numbers[engine.streams.column("end")[numbers] < long_ago].tolist():
@@ -262,7 +264,7 @@ class Eviction:
         engine.assigner.close_silent(engine.time - SILENCE_NS, numbers[~done])
 
     def _relieve(self, connection: Connection, needed: int) -> None:
-        """Copies what a connection holds of packets before `needed` to the annex."""
+        """Copies bytes of packets before `needed` that a connection holds to the annex."""
         for framer in connection.framers or ():
             old = sum(piece.packet < needed for piece in framer.pieces)
             self._cut(framer, min(old, _count_unclaimed(framer, connection)))

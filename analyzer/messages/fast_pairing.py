@@ -1,12 +1,12 @@
 """Pairs requests and responses of many connections at once.
 
-Theory. Requests wait in queues: one for each connection if answers come in order, else one for each connection, asking
-side, kind and key. The i-th response of a queue answers its i-th request. That is checked: the request must be the
-earlier one, and its key the same. A response behind all requests of its queue is an orphan. If a pair of a connection
-fails the check, or a message changes the meaning of later ones, the connection goes through its Conversation, which is
-the reference implementation.
+Theory. Requests wait in queues: one for each connection if responses come in order, else one for each connection,
+requesting side, kind and key. The i-th response of a queue belongs to its i-th request. This is checked: the request
+must be the earlier one, and its key the same. A response behind all requests of its queue is an orphan. If a pair fails
+the check, or a message changes the meaning of later ones, its connection goes through its Conversation, which is the
+reference implementation.
 
-Rows are sorted by queue, and by time within each, because the sort is stable and rows come in order of time. Two
+Rows are sorted by queue with a stable sort, and they come in order of time, so each queue is in order of time. Two
 cumulative sums then count requests and responses, which pairs all queues at once.
 """
 
@@ -41,9 +41,9 @@ Text = Callable[[int], str | None]
 class PairingHeaders:
     """Holds the headers of n messages, sorted by connection (`owner`) and then by completion.
 
-    `operation`, `scope`, `client` and `kind` are numbers of names; `serial` is the first row's, the others follow;
-    `partner` is a serial or -1; `key` is NULL64 if a row takes no part; `extras` by row, where there are any; `unowed`
-    are rows of requests that need no answer.
+    `operation`, `scope`, `client` and `kind` are numbers of names. `serial` is the first row's; the others follow.
+    `partner` is a serial or -1. `key` is NULL64 if a row takes no part. `extras` are extra contexts by row. `unowed`
+    are rows of requests that need no response.
     """
 
     owner: Ints
@@ -87,7 +87,7 @@ class PairingHeaders:
             self.unowed.append(row)
 
     def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
-        """Yields requests that wait for their answers, as their conversations remember them."""
+        """Yields requests that wait for their responses, as their conversations remember them."""
         numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
         columns = (self.correlation, self.key, self.from_client, rows + self.serial)
         alike: dict[tuple[int, ...], _Alike] = {}
@@ -115,8 +115,8 @@ def _make_alike(numbers: Sequence[int], text: Text) -> _Alike:
 class _Table(NamedTuple):
     """Holds requests and responses; `place` is a row, or negative (from the end of `carried`) for earlier blocks.
 
-    queue: owner, asking side and kind as one number, so that the order by queue is also one by owner; the owner alone
-    for protocols that answer in order.
+    queue: owner, requesting side and kind as one number, so that the order by queue is also one by owner; only the
+    owner for protocols that respond in order.
     """
 
     owner: Ints
@@ -131,7 +131,7 @@ class _Table(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Holds rows of a sorted _Table: answers and their requests in step, orphans, requests without answer.
+    """Holds rows of a sorted _Table: responses and their requests, orphans, and requests without response.
 
     contested: for each pair, whether more requests waited in that queue, and under that key.
     """
@@ -151,10 +151,10 @@ def pair_messages(
     text: Text,
     stepped: Bools,
 ) -> Ints:
-    """Fills in partners and what responses take over; returns the owners that must be stepped instead (sorted).
+    """Fills in partners and what responses copy from requests; returns the owners (sorted) that must be stepped.
 
-    The conversations of all other owners are left with their unanswered requests. Reference: Conversation.step, message
-    by message; tests/analyzer/messages/test_engine.py compares the two.
+    The conversations of all other owners get their unanswered requests. Reference: Conversation.step, message by
+    message; tests/analyzer/messages/test_engine.py compares the two.
     """
     odd = np.array([each.conversation is None or not fast_path.steady(each.conversation) for each in connections])
     odd[headers.owner[stepped]] = True
@@ -246,7 +246,7 @@ class _Known:
 def _make_table(
     headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
 ) -> _Table:
-    """Returns all rows that take part, by queue, and by time within each."""
+    """Returns all rows that take part, by queue, and by time within each queue."""
     is_request = headers.role == Role.REQUEST
     place = np.flatnonzero((is_request | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
     is_request = is_request[place]
@@ -267,7 +267,7 @@ def _make_table(
 
 
 def _by_queue(queue: Ints, key: Ints) -> Ints:
-    """Returns the order by queue and key, sorted as one number where both fit in one."""
+    """Returns the order by queue and key; sorts one combined number if both fit into it."""
     low, high = int(key.min(initial=0)), int(key.max(initial=0))
     if high - low >= 1 << 32 or int(queue.max(initial=0)) >= 1 << 31:
         return np.lexsort((key, queue))
@@ -297,7 +297,7 @@ def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
 def _find_odd(
     headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, fast_path: FastPath, odd: Bools
 ) -> None:
-    """Marks the owners whose conversations might have paired otherwise."""
+    """Marks the owners that their conversations might pair differently."""
     request, answer = table.place[pairs.request], table.place[pairs.answer]
     wrong = request > answer
     if fast_path.RULES.in_order:
@@ -313,7 +313,7 @@ def _find_odd(
 
 
 def _find_overtaken(request: Ints, answer: Ints) -> Bools:
-    """Returns which requests are answered behind the answer to a later one of their owner."""
+    """Returns which requests are answered after a later request of the same owner."""
     order = np.argsort(answer)
     requests_before = request[order]
     found = np.empty(len(order), bool)

@@ -1,8 +1,8 @@
-"""The fast path: from clean packets of many steady connections to messages, at once.
+"""The fast path: cuts clean packets of many steady connections into messages, all at once.
 
-Theory. Most packets of most captures are the next bytes of an open connection. For them one cumulative sum for each
-half-stream checks sequence numbers. message_spans.py then cuts messages. Bytes are never copied; a message is a run of
-pieces, of which the capture may have snapped some. The offsets of all half-streams lie on one line, one half-stream
+Theory. Most packets of most captures are the next bytes of an open connection. For them, one cumulative sum for each
+half-stream checks sequence numbers. Then message_spans.py cuts messages. Bytes are never copied; a message is a run of
+pieces, some of which the snap length may have cut off. The offsets of all half-streams form one line, one half-stream
 after the other, so one searchsorted serves all of them.
 
 The reference implementation is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py compares the two.
@@ -34,7 +34,7 @@ MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
 
 FEWEST_PACKETS = 64
-"""Packets of a TLS connection that are decrypted at once, behind a run that ended early."""
+"""Number of packets of a TLS connection that are decrypted at once after a run that ended early."""
 
 
 @make_slotted(frozen=False)
@@ -42,7 +42,7 @@ class ConnectionWork:
     """Holds the packets of one connection in this block: `packets[at:]` are left, `patience` of them for the slow path.
 
     unlooked: packets for the slow path before the fast path is considered again. repeats: the clean packets that only
-    bring retransmissions. reach: packets that are decrypted at once. decrypted: the plaintext of the next packets.
+    contain retransmissions. reach: packets that are decrypted at once. decrypted: the plaintext of the next packets.
     """
 
     connection: Connection
@@ -60,7 +60,7 @@ class ConnectionWork:
         return len(self.packets) - self.at
 
     def start_run(self, run: DecryptedRun | None, tried: int) -> None:
-        """Takes the plaintext of the next packets, of which `tried` were to be decrypted; None: not even the first."""
+        """Takes the plaintext of the next packets; None if not even one was decrypted. tried: number of packets."""
         self.decrypted = run
         if run is None:
             self.reach = max(self.reach >> 4, FEWEST_PACKETS)
@@ -73,9 +73,9 @@ class ConnectionWork:
 def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> list[int]:
     """Returns for each work how many of its next packets are clean: in order, without SYN, FIN or RST.
 
-    Snapped packets are clean where the conversation does not mind (Conversation.note_loss). A packet with payload may
-    not acknowledge more of the other side than has come. Retransmissions are clean, too, and are noted in the work's
-    `repeats`.
+    Snapped packets are clean unless the conversation depends on lost bytes (Conversation.note_loss). A packet with
+    payload may not acknowledge bytes of the other side that have not come. Retransmissions are clean, too, and are put
+    into the work's `repeats`.
     """
     counts = np.array([work.left for work in works], np.int64)
     start = np.cumsum(counts) - counts
@@ -119,12 +119,12 @@ def _minds_loss(work: ConnectionWork) -> bool:
 
 
 def _find_deaf(works: Sequence[ConnectionWork]) -> Bools:
-    """Returns for each work and side (n, 2) whether nothing of it is expected, so that any packet of it is news."""
+    """Returns for each work and side (n, 2) whether no packet of it is expected, so that any packet is unusual."""
     return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
 
 
 def _count_with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
-    """Returns how many packets of a work are clean, and which of them only bring retransmissions."""
+    """Returns how many packets of a work are clean, and which of them only contain retransmissions."""
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
     bad = block.flags[packets] & (SYN | FIN | RST) != 0
@@ -215,7 +215,7 @@ def _list_early_segments(taken: Sequence[tuple[ConnectionWork, int]]) -> Array:
 
 
 def _split_snapped(captured: Ints, at: Ints, length: Ints, *others: Ints) -> Iterator[Ints]:
-    """Yields the columns of segments, with what the snap length cut off of one as a segment of its own."""
+    """Yields the columns of segments; bytes that the snap length cut off become segments of their own."""
     parts = 1 + (captured < length)
     index = np.repeat(np.arange(len(at)), parts)
     rest = rank_in_runs(parts) > 0
@@ -286,7 +286,7 @@ def update_connections(
 
 
 def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Sequence[Piece]) -> None:
-    """Notes the retransmissions of one direction; `new`: all pieces that came in this round."""
+    """Records the retransmissions of one direction; `new`: all pieces that came in this round."""
     assert work.repeats is not None
     stream = work.connection.halves[side]
     expected, fresh = _next_seq(work.connection, side), [piece for piece in new if piece.offset >= stream.next]
@@ -306,7 +306,7 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
 def _find_claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
     """Returns for each half-stream where its last message ends on the line, and in which segment.
 
-    Without a message these are the begin of the half-stream and -1.
+    Without a message these are the beginning of the half-stream and -1.
     """
     claimed = np.append(parts.line, 0)[begin] if len(parts.line) else np.zeros(len(begin), np.int64)
     closing = np.full(len(begin), -1, np.int64)
@@ -346,7 +346,7 @@ def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork,
 def _list_newest(
     parts: Segments, taken: Sequence[tuple[ConnectionWork, int]], begin: Sequence[int], end: Sequence[int]
 ) -> Iterator[bytes]:
-    """Yields for each half-stream the numbers of its last new pieces, from the segments of which some are older.
+    """Yields the numbers of each half-stream's last new pieces; older segments are skipped.
 
     Call it before connections are updated.
     """

@@ -1,4 +1,4 @@
-"""Turns messages on the line into rows of the index, for many steady connections: headers, pairing, columns."""
+"""Builds rows of the index from messages on the line, for many steady connections: headers, pairing, columns."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dissectors.wire.fast_path import NULL, FastPath, NameColumn, Wire
 
 
 class RowServices(RowNumbering, Protocol):
-    """Lends the engine's store, names and serials."""
+    """Gives access to the engine's store, names and serials."""
 
     @property
     def store(self) -> ByteStore:
-        """The store in which bytes are read."""
+        """The store from which bytes are read."""
 
     def text(self, number: int) -> str | None:
         """Returns the name of a number."""
@@ -60,7 +60,7 @@ class FastRowBuilder:
         self._inside = self._cutting.line - parts.line[self._cutting.first]
 
     def add_to(self, chunk: RowBatch) -> None:
-        """Adds the rows to the batch, and leaves each conversation with its unanswered requests."""
+        """Adds the rows to the batch, and gives each conversation its unanswered requests."""
         if not len(self._owner):
             return
         services, parts, cutting = self._services, self._parts, self._cutting
@@ -148,7 +148,7 @@ class FastRowBuilder:
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: PairingHeaders) -> None:
-        """Fills in the clients that conversations know."""
+        """Fills in the client names that conversations know."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
             numbers = np.array([self._services.number_name(name) for name in known], np.int32)
@@ -171,7 +171,7 @@ class FastRowBuilder:
         return found
 
     def _mark_partial(self, headers: PairingHeaders, marks: Array) -> None:
-        """Marks the rows of which bytes are snapped, as assembler.mark_partial does, behind all that is paired."""
+        """Marks rows with snapped bytes, as assembler.mark_partial does, after everything is paired."""
         lost = self._parts.at < 0
         if not lost.any():
             return
@@ -191,7 +191,7 @@ class FastRowBuilder:
             headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._services.number_name)
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
-        """Lets the conversations that were paired here see what decoding will need of their messages."""
+        """Shows the conversations that were paired here the messages whose content later decoding needs."""
         if not self._fast_path.NOTED:
             return
         rows = np.flatnonzero(np.isin(headers.code, self._fast_path.NOTED))

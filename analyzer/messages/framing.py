@@ -1,20 +1,20 @@
 """Cuts the bytes of one half-stream into messages.
 
-Theory. In step, each message says how long it is, and the next one begins behind it. A gap inside a message does no
-harm, because its end is known. The framer falls out of step when a length makes no sense, or when a gap has swallowed a
+Theory. In step, each message contains its length, and the next one begins behind it. A gap inside a message does no
+harm, because its end is known. The framer falls out of step when a length is invalid, or when a gap has swallowed a
 length. Then it hunts for the next place where a message plausibly begins, and the bytes before it become a raw run.
 
 A place counts if the dissector finds it plausible and something confirms it: plausible messages behind it, or an end
-where a segment ends. How many messages must follow depends on what they prove: two requests are enough, while answers
-resemble many other things. A place that claims more bytes than have come waits, and is a rival of later places: behind
-a rival a place needs a proof, and an end is not enough. The same holds for an answer to no known request, and for a
-client's first message with little evidence where other bytes stand in front. At a gap and at the end, places that still
-wait are given up, and the first of the others is taken.
+where a segment ends. The number of messages that must follow depends on their evidence: two requests are enough, while
+responses resemble many other things. A place whose message is longer than the bytes so far waits, and is a rival of
+later places: behind a rival a place needs a proof, and an end is not enough. The same holds for a response to no known
+request, and for a client's first message with little evidence behind other bytes. At a gap and at the end, places that
+still wait are given up, and the first of the others is taken.
 
-The length of a message comes from its length prefix, or from the dissector's Framer where a protocol has no prefix or
+The length of a message comes from its length prefix, or from the dissector's Framer if a protocol has no prefix or
 begins without one.
 
-The vectorised implementation of the way in step is message_spans.cut_messages; tests/analyzer/messages/test_engine.py
+The vectorised implementation for framers in step is message_spans.cut_messages; tests/analyzer/messages/test_engine.py
 compares the two.
 """
 
@@ -30,20 +30,20 @@ from analyzer.tcp.reassembly import Piece
 from dissectors.api import PREFIX, SURE, Conversation, Dissector, Framer
 
 HUNT_BYTES = 64 * 1024
-"""Bytes of an unbroken run of which each is tried as a beginning; behind them only beginnings of segments are."""
+"""Bytes of an unbroken run in which every position is tried; behind them only beginnings of segments are."""
 
 UNCONFIRMED_BYTES = 1 << 20
-"""Largest claim of a message, found by hunting, before something confirms it."""
+"""Largest length of a message, found by hunting, that may stay unconfirmed."""
 
 JUDGED_BYTES = 16
-"""Bytes of a place that must be there before it is refused, unless its message is shorter or a gap follows."""
+"""Bytes that must be there before a place is refused, unless its message is shorter or a gap follows."""
 
 
 PROOF = 100
 """Evidence (Dissector.probe) that messages in a row must add up to."""
 
 LEAST_EVIDENCE = 10
-"""Least evidence of a plausible message, which keeps proofs short."""
+"""Least evidence of a plausible message; it bounds the number of messages in a proof."""
 
 
 class ByteReader(Protocol):
@@ -65,12 +65,12 @@ class FramedBytes(NamedTuple):
 
 @dataclass(slots=True)
 class StreamFramer:
-    """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
+    """Frames one half-stream; carried from block to block. `pieces`: bytes that no message has claimed yet.
 
-    preamble: bytes at the front that a proxy put before the conversation. framer: what says how long messages are
-    while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
-    the next place to look at, `open` are the places that wait for more bytes, `due` up to where; `opening` says that
-    the half-stream is seen from its first byte on, and that no message came yet.
+    preamble: bytes at the front that a proxy put before the conversation. framer: measures messages while in step;
+    None: the dissector's framing does. conversation: knows the requests. During a hunt, `tried` is the next place to
+    look at, `open` are the places that wait for more bytes, and `due` says up to which offset. opening: the half-stream
+    is known from its first byte on, and no message came yet.
     """
 
     from_client: bool
@@ -87,7 +87,7 @@ class StreamFramer:
     due: list[tuple[int, int]] = field(default_factory=list)
 
     def begin(self, dissector: Dissector) -> None:
-        """Goes in step before the first byte of the half-stream."""
+        """Starts in step, before the first byte of the half-stream."""
         self.synced, self.framer = True, dissector.make_framer(self.from_client, True)
 
     @property
@@ -124,7 +124,7 @@ class StreamFramer:
             yield from self.flush(None, reader)
 
     def _is_message(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> bool:
-        """Returns whether a piece is a message, as most are: what _frame_ready finds with more effort."""
+        """Returns whether a piece is exactly one message, as most are; this is a shortcut for _frame_ready()."""
         if not self.synced or self.framer is not None or self.preamble or piece.at < 0 or dissector is None:
             return False
         framing = dissector.framing
@@ -145,9 +145,9 @@ class StreamFramer:
                 yield frame
 
     def flush(self, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
-        """Yields all that is left, one run for each unbroken part.
+        """Yields all remaining bytes, one run for each unbroken part.
 
-        The half-stream ends here, or nobody will frame it.
+        Called when the half-stream ends here, or has no dissector.
         """
         if dissector is not None and self.synced and self.framer is not None:
             yield from self._last_measured(dissector, reader)
@@ -192,7 +192,7 @@ class StreamFramer:
         return framing.size(head) if len(head) == framing.width else -framing.width
 
     def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """Returns the length of a message that a gap has broken; 0 if it is unknown, or what follows contradicts it."""
+        """Returns the length of a message with a gap; 0 if it is unknown, or the bytes behind it contradict it."""
         if self.framer is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
@@ -206,7 +206,7 @@ class StreamFramer:
         return size
 
     def _behind_preamble(self) -> FramedBytes | None:
-        """Returns what a proxy put first as a raw run, or None while it is incomplete."""
+        """Returns the proxy's preamble as a raw run, or None while it is incomplete."""
         if self.gaps:
             self.preamble, self.synced = 0, False
             return self._fall_out() if self.pieces[0].lost else FramedBytes(self.position, 0, ())
@@ -231,7 +231,7 @@ class StreamFramer:
             yield self._claim(self.position + size)
 
     def _fall_out(self) -> FramedBytes:
-        """Falls out of step, and passes over a gap at the front."""
+        """Falls out of step, and skips a gap at the front."""
         self.opening = self.framer is not None and not self.position and not self.pieces[0].lost
         self.synced, self.framer = False, None
         empty = FramedBytes(self.position, 0, ())
@@ -275,7 +275,7 @@ class StreamFramer:
     def _give_up_waiting(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """Takes the first place that needs no more bytes, because none will come before the gap.
 
-        Else all is a raw run.
+        If there is none, all bytes are a raw run.
         """
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
@@ -358,11 +358,11 @@ class StreamFramer:
         return self.conversation is not None and self.conversation.is_unrequested(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
-        """Returns whether a client's first message has too little evidence to end other bytes in front of it."""
+        """Returns whether a client's first message has too little evidence to follow other bytes."""
         return self.opening and self.from_client and evidence < SURE
 
     def _check_at_end(self, place: int, end: int, rival: bool) -> int:
-        """Returns what _check_place returns, where messages end with the bytes of a segment or before a gap."""
+        """Returns the result of _check_place() if messages end with the bytes of a segment or before a gap."""
         last = self.pieces[self._find_piece(end - 1)]
         if last.lost:
             return 0 if self.pieces[self._find_piece(place)].offset == place else -1
@@ -391,7 +391,7 @@ class StreamFramer:
         return -enough if self._may_grow(at, enough) else -1
 
     def _measure_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """Returns what _check_message returns, where only a Framer can tell."""
+        """Returns the result of _check_message() if only a Framer can measure the message."""
         framer = dissector.make_framer(self.from_client, self.opening)
         size = framer.length(UnclaimedBytes(self, at, reader), False) if framer is not None else None
         if not size:
@@ -401,7 +401,7 @@ class StreamFramer:
         return min(size, -2) if self._may_grow(at, -size) else -1
 
     def _may_grow(self, place: int, length: int) -> bool:
-        """Returns whether fewer than `length` bytes are known at `place`, and no gap cuts them."""
+        """Returns whether fewer than `length` bytes are known at `place`, and no gap cuts them off."""
         return self.end - place < length and not any(piece.lost for piece in self.pieces[self._find_piece(place) :])
 
     def unbroken(self, offset: int) -> int:
@@ -452,7 +452,7 @@ class UnclaimedBytes:
         return self._framer.unbroken(self._begin) - self._begin
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """Returns `length` bytes from `offset` on; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on; fewer if no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader)
 
 
@@ -463,5 +463,5 @@ class ZeroFilledBytes(UnclaimedBytes):
         return self._framer.end - self._begin
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """Returns `length` bytes from `offset` on, with zeros for lost ones; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on, with zeros for lost ones; fewer if no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

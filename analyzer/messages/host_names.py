@@ -1,8 +1,8 @@
-"""Names of addresses, as the capture itself has them; no other source is asked.
+"""Names of addresses that the capture contains; no other source is used.
 
-Theory. A capturing program may record names of addresses (pcapng name resolution blocks). They are for people; programs
-get them as fields of their own. If an address has several names, the last one is shown, as in tshark. A name holds for
-the whole input, wherever it stands, as far as the input has been read.
+Theory. A capturing program may record names of addresses (pcapng name resolution blocks). Output for people shows them;
+programs get them as separate fields. If an address has several names, the last one is shown, as in tshark. A name is
+valid for the whole input, wherever it is recorded, as far as the input has been read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from analyzer.tcp.streams import StreamTable
 
 
 class HostNames:
-    """Finds names by address and by row. `files`: captures that may have names; none if names are not wanted."""
+    """Finds names by address and by row. `files`: captures that may have names; empty if names are not wanted."""
 
     def __init__(
         self, files: Sequence[CaptureInfo], flows: FlowTable, streams: StreamTable, rows: MessageTable

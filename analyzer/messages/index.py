@@ -1,6 +1,6 @@
 """The message index: one row for each message or raw run, in the order in which rows close.
 
-Bytes stay in the capture: a row points at its pieces, and a piece at a location of the Store.
+Bytes stay in the capture: a row refers to its pieces, and a piece to a location in the Store.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FROM_CLIENT, FROM_SERVER = 0, 1
 
 
 class RowMark(IntFlag):
-    """Marks what the index knows of a row beyond its state."""
+    """Marks facts about a row beyond its state."""
 
     GAP = 1
     SNAPPED = 2
     CLIENT_NAMED_LATER = 4
-    """Its `client` is known from its answer."""
+    """Its `client` is known from its response."""
     PARTNER_LEFT = 8
     """Its partner was evicted."""
     NOTHING_OWED = 16
-    """A request that need not have an answer."""
+    """A request that needs no response."""
 
 
 MOST_ROWS = (1 << 31) - 2
@@ -74,7 +74,7 @@ class MessageTable(ColumnTable):
 
 
 class PieceTable(ColumnTable):
-    """Holds where bytes of messages lie: `length` bytes at location `at` (negative: lost), from `packet` at `time`."""
+    """Holds where bytes of messages are: `length` bytes at location `at` (negative: lost), from `packet` at `time`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "at": np.int64,
@@ -86,13 +86,13 @@ class PieceTable(ColumnTable):
 
 
 class SerialTable(ColumnTable):
-    """Holds the row of each message by serial, counted from 1: 0 if there is none yet, or it was evicted."""
+    """Holds the row of each message by serial, counted from 1; 0 if there is none yet, or it was evicted."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
 
 
 class RetransmissionTable(ColumnTable):
-    """Holds retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
+    """Holds retransmitted bytes: where they are in a stream's direction (a flow's side), and in which `packet`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "stream": np.int32,
@@ -111,6 +111,6 @@ def find_unpaired(partner: Array, marks: Array) -> Bools:
 
 
 def find_missing_partners(partner: Array, marks: Array) -> Bools:
-    """Returns which requests or responses never had a partner, but should have had one."""
+    """Returns which requests or responses should have a partner, but never had one."""
     found: Bools = find_unpaired(partner, marks) & (marks & RowMark.NOTHING_OWED == 0)
     return found

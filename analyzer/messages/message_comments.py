@@ -1,7 +1,7 @@
-"""Comments on packets, as comments on messages.
+"""Finds the comments on packets that belong to messages.
 
-Theory. The comments of a row are those on the packets that brought its bytes, in order of the bytes. Retransmissions do
-not count, so a row has the same comments when it is read from a pipe, which closes it before anything can come again.
+Theory. The comments of a row are those on the packets that contain its bytes, in order of the bytes. Retransmissions do
+not count, so a row has the same comments when it is read from a pipe, where it closes before any retransmission.
 Columns alone show which rows have comments; a text is read from the capture on demand. A user can write one comment on
 each packet, which comes behind those of the capture.
 """
@@ -18,7 +18,7 @@ from analyzer.messages.index import MessageTable, PieceTable
 
 
 class MessageComments:
-    """Finds comments by row and by packet. `packets`: None where comments are unknown (a partition of Spark's)."""
+    """Finds comments by row and by packet. `packets`: None if comments are unknown (a partition in Spark)."""
 
     def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
         self._packets, self._rows, self._pieces = packets, rows, pieces

@@ -1,8 +1,8 @@
-"""Lengths of messages for the fast path: of many messages at once, and of one that begins anywhere.
+"""Reads lengths of messages for the fast path: of many messages at once, or of one at any position.
 
-Theory. Most protocols have a length at a fixed place in front, which is two columns. For the others only a Framer can
-tell, but FastPath.lengths computes nearly all lengths in columns. What it leaves open is asked of a new Framer, one
-message at a time, which is right if no message before leaves anything to be remembered (Framer.settled).
+Theory. Most protocols have a length at a fixed position in front, which is two columns. Other protocols need a Framer,
+but FastPath.lengths computes nearly all of their lengths in columns. For the rest, a new Framer measures one message at
+a time. This is right if no earlier message leaves state in the framer (Framer.settled).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class ByteStore(ByteReader, Protocol):
 
 
 class LengthReader(ABC):
-    """Reads the lengths of a protocol's messages. width: bytes that are needed to tell any length."""
+    """Reads the lengths of a protocol's messages. width: bytes that are needed for any length."""
 
     width: int
 
     @abstractmethod
     def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
-        """Returns the lengths of n messages at locations, of which the first `available` bytes are there without a gap.
+        """Returns the lengths of n messages at locations; the first `available` bytes of each are there without a gap.
 
-        `available` is at least `width`. 0: no message, or one that only the slow path knows. Negative: more bytes are
-        needed.
+        `available` is at least `width`. 0: no message, or one that only the slow path can measure. Negative: more bytes
+        are needed.
         """
 
     @abstractmethod
@@ -54,7 +54,7 @@ def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteSto
 
 
 class PrefixLengths(LengthReader):
-    """Reads lengths that are a big-endian number in front."""
+    """Reads lengths from a big-endian number in front."""
 
     def __init__(self, framing: LengthPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
@@ -67,7 +67,7 @@ class PrefixLengths(LengthReader):
         for column in self._store.gather(at, self.width).T:
             size <<= 8
             size |= column
-        # Zeros would be a row of empty messages; a real empty message is rare, so the slow path handles it.
+        # Zeros would be a series of empty messages; a real empty message is rare, so the slow path handles it.
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
@@ -81,7 +81,7 @@ class PrefixLengths(LengthReader):
 
 
 class VarintLengths(LengthReader):
-    """Reads lengths that are a varint behind the first bytes."""
+    """Reads lengths from a varint behind the first bytes."""
 
     def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
@@ -106,7 +106,7 @@ class VarintLengths(LengthReader):
 
 
 class FramerLengths(LengthReader):
-    """Reads lengths that only a Framer, or FastPath.lengths, can tell."""
+    """Reads lengths that need a Framer, or FastPath.lengths."""
 
     def __init__(self, dissector: Dissector, fast_path: FastPath, store: ByteStore) -> None:
         """By this dissector and its fast_path, from bytes of this store."""
@@ -114,7 +114,7 @@ class FramerLengths(LengthReader):
         self.width = fast_path.WIDTH
 
     def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
-        """Returns the lengths of n messages by FastPath.lengths."""
+        """Returns the lengths of n messages from FastPath.lengths."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return self._store.gather(at[rows] + offset, width)
@@ -122,7 +122,7 @@ class FramerLengths(LengthReader):
         return self._fast_path.lengths(Wire(self._store.gather(at, self.width), available, from_client, gather))
 
     def read_one(self, message: Window, from_client: bool) -> int:
-        """Returns the length of one message by a new Framer; 0 if the message leaves something to be remembered."""
+        """Returns the length of one message from a new Framer; 0 if the message leaves state in it."""
         framer = self._dissector.make_framer(from_client, False)
         length = 0 if framer is None else framer.length(message, False) or 0
         return length if framer is not None and framer.settled else 0

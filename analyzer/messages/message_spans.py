@@ -1,8 +1,8 @@
 """Finds the spans of messages in the segments of many half-streams.
 
-Theory. Messages are cut by a guess: that each segment begins a message, and may hold more. The lengths of all segments
-are read at once, and only half-streams in which the guess fails are walked, one step for each place where it does. The
-offsets of all half-streams lie on one line, one half-stream after the other.
+Theory. The guess is that each segment begins a message and may contain more. The lengths in all segments are read at
+once. Only half-streams in which the guess fails are walked, with one step for each place where it fails. The offsets of
+all half-streams form one line, one half-stream after the other.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MessageSpans(NamedTuple):
 def cut_messages(
     parts: Segments, lengths: LengthReader, store: ByteStore, clients: Sequence[int]
 ) -> tuple[MessageSpans, set[int]]:
-    """Cuts all half-streams into messages; returns also the half-streams where a length made no sense.
+    """Cuts all half-streams into messages; also returns the half-streams with an invalid length.
 
     clients: for each connection the side that opened it. Reference: StreamFramer in step.
     """
@@ -80,7 +80,7 @@ def cut_messages(
 class _Guess(NamedTuple):
     """Holds, for n segments that may each begin a message, where the last message ends (`end`, on the line).
 
-    found: segment, line and length of these messages, round by round. wrong: where a length made no sense.
+    found: segment, line and length of these messages, round by round. wrong: where a length was invalid.
     """
 
     end: Ints
@@ -119,7 +119,7 @@ class _OnLine:
         return self._stop - self._here
 
     def read_bytes(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where no more have come."""
+        """Returns `length` bytes from `offset` on; fewer if no more have come."""
         parts, here = self._parts, self._here + offset
         stop, index, found = min(here + length, self._stop), self._index, b""
         if offset >= parts.line[index] + parts.length[index] - self._here:
@@ -135,8 +135,8 @@ class _OnLine:
 class _LineWalker:
     """Finds the segments that begin a message, half-stream by half-stream, and messages that begin elsewhere.
 
-    used: the segments that are known to begin one: all of a half-stream but those passed over, from each `passed` up to
-    `passed_to`. odd: segments whose messages do not end where they end.
+    used: the segments that begin a message: all of a half-stream except those from each `passed` up to `passed_to`.
+    odd: segments whose messages do not end where the segment ends.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class _LineWalker:
         self._passed_to: list[int] = []
 
     def walk(self, first: int, last: int, from_client: bool) -> bool:
-        """Goes through segments `first` to `last` (exclusive) of one half-stream.
+        """Walks segments `first` to `last` (exclusive) of one half-stream.
 
         Returns False if it is out of step.
         """
@@ -178,7 +178,7 @@ class _LineWalker:
         return True
 
     def _inside(self, here: int, stop: int, last: int, from_client: bool) -> int:
-        """Goes from a place within a segment to a message that begins one; returns a negative number if out of step."""
+        """Walks from a place within a segment to a message that begins one; returns a negative number out of step."""
         line = self._parts.line
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:

@@ -1,4 +1,4 @@
-"""A message that is too long to be held in memory, read where its pieces lie."""
+"""Reads a message that is too long for memory from the locations of its pieces."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from analyzer.capture.store import Store
 from analyzer.columns.arrays import Ints
 
 LONG = 1 << 20
-"""Bytes of a message above which its dissector reads it through a PagedMessage."""
+"""Length in bytes above which a dissector reads a message through a PagedMessage."""
 
 
 class PagedMessage:
-    """A Window (dissectors.api) on pieces of a message, of which none is lost: `at` are their locations."""
+    """A Window (dissectors.api) on pieces of a message, none of them lost; `at` are their locations."""
 
     def __init__(self, store: Store, at: Ints, length: Ints) -> None:
         self._store, self._at, self._length = store, at, length.astype(np.int64)

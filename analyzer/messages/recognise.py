@@ -1,14 +1,15 @@
 """Recognises the protocol of a connection, and which side opened it.
 
-Theory. A rule of the user wins, for this connection first, then for its port (analyzer.messages.decode_as). Then the
-bytes decide, because real clusters use any port; then the port. The first bytes of a request are nearly a proof, those
-of an answer are weak. With little evidence the decision waits, until enough bytes have come to use the weaker signs.
+Theory. A rule of the user wins, first one for this connection, then one for its port (analyzer.messages.decode_as).
+Then the bytes decide, because real clusters use any port; then the port. The first bytes of a request are nearly a
+proof, those of a response are weak evidence. With little evidence the decision waits until enough bytes have come to
+use the weaker signs.
 
-Without a SYN nobody knows who opened the connection, and an answer may look like a request. The ports say which side to
-try first; one direction alone is believed against them only if no more bytes will come.
+Without a SYN it is unknown who opened the connection, and a response may look like a request. The ports say which side
+to try first. Evidence from one direction that contradicts the ports counts only if no more bytes will come.
 
-On a known port, other bytes may stand before the first message, so a single message of another protocol is no proof.
-Each segment that begins with a message counts, and the protocol with more such segments wins.
+On a known port, other bytes may precede the first message, so a single message of another protocol is no proof. Each
+segment that begins with a message counts, and the protocol with more such segments wins.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ ENOUGH_SEGMENTS = 64
 
 
 class ProtocolDecision(NamedTuple):
-    """Says which protocol a connection speaks.
+    """Says which protocol a connection uses.
 
-    `dissector` None: none of ours; `other` names a known foreign one. `client`: the flow's side. preamble: bytes that a
+    `dissector` None: none of ours; `other` is a known foreign one. `client`: the flow's side. preamble: bytes that a
     proxy put before the client's first message. expected: the protocol of the server's port, if that is another one.
     against: what the first bytes are, if they contradict a rule.
     """
@@ -48,10 +49,11 @@ class ProtocolDecision(NamedTuple):
 
 
 class ConnectionEvidence(NamedTuple):
-    """Holds what is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
+    """Holds the first bytes of both directions (by flow side), in `segments` segments, and other facts.
 
     `client` is -1 while unknown; `final`: no more bytes will come; `late`: the capture lacks the beginnings of both
-    directions. rule: the user's rule for this connection. later: gives the first bytes of each later segment, by side.
+    directions. rule: the user's rule for this connection. later: returns the first bytes of each later segment, by
+    side.
     """
 
     prefixes: tuple[bytes, bytes]
@@ -127,12 +129,12 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
 
 
 def _prefer(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
-    """Puts the port's protocol in front: it wins where others have as much evidence."""
+    """Puts the port's protocol first: it wins if others have as much evidence."""
     return dissectors if own is None else (own, *dissectors)
 
 
 def _settle_contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
-    """Returns whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
+    """Returns whether the bytes support the port's own protocol (negative) or not (positive); 0: wait for more.
 
     rival: the protocol of the first message; None: none of ours.
     """
@@ -147,7 +149,7 @@ def _settle_contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector |
 
 
 def _count_votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
-    """Returns how many segments surely begin with a message of a protocol."""
+    """Returns how many segments certainly begin with a message of a protocol."""
     later = seen.later()
     return sum(
         dissector.probe(prefix, side == client) >= SURE
@@ -165,9 +167,9 @@ def _has_enough(seen: ConnectionEvidence) -> bool:
 def _apply_rule(
     order: ConnectionRule, seen: ConnectionEvidence, orientations: tuple[int, ...], known: Ports
 ) -> ProtocolDecision | None:
-    """Returns the decision by a rule for this connection, once there are enough bytes to compare with it.
+    """Returns the decision by a rule for this connection, once there are enough bytes to check it.
 
-    The rule may leave open who is the client.
+    The rule may leave the client open.
     """
     if len(orientations) > 1 and order.client >= 0:
         orientations = (order.client,)
@@ -185,7 +187,7 @@ def _apply_rule(
 def _find_contradiction(
     decided: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports
 ) -> str | None:
-    """Returns what the first bytes surely are, if that contradicts the rule."""
+    """Returns what the first bytes certainly are, if that contradicts the rule."""
     if decided is None:
         return None
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
@@ -201,9 +203,9 @@ def _find_contradiction(
 def _best(
     prefixes: tuple[bytes, bytes], orientations: tuple[int, ...], dissectors: tuple[Dissector, ...]
 ) -> tuple[Dissector | None, int, int]:
-    """Returns the dissector with the most evidence, the evidence and the client's side; of equals the first one.
+    """Returns the dissector with the most evidence, the evidence and the client's side; the first one if equal.
 
-    Behind one that is CERTAIN only those are asked that may be surer.
+    After one that is CERTAIN, only dissectors that may be surer are tried.
     """
     best: tuple[Dissector | None, int, int] = (None, 0, orientations[0])
     first, second = prefixes
@@ -218,10 +220,10 @@ def _best(
 
 
 def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> int:
-    """Returns the evidence for a protocol, mostly by the client's bytes.
+    """Returns the evidence for a protocol, mostly from the client's bytes.
 
-    Few client bytes count less than the server's. In a capture that begins late the client's bytes may begin inside a
-    message, so nearly sure evidence in the server's bytes counts more.
+    If there are few client bytes, the server's count more. In a capture that begins late the client's bytes may begin
+    inside a message, so nearly sure evidence in the server's bytes counts more.
     """
     prefix = prefixes[client]
     score = dissector.probe(prefix, True) if prefix else 0

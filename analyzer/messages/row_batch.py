@@ -1,6 +1,6 @@
 """The rows that one block adds to the index, before they have row numbers.
 
-Rows come from the slow and the fast path in any order. Here they become columns, are sorted by closing packet, and are
+Rows come from the slow and the fast path in any order. They become columns here, are sorted by closing packet, and are
 appended to the index.
 """
 
@@ -56,7 +56,7 @@ class RowBatch:
     scalar_rows: list[tuple[Connection, PendingRow]] = field(default_factory=list)
 
     def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
-        """Adds n rows; `count` (int, n) tells how many pieces each has, and `pieces` are the columns of PieceTable."""
+        """Adds n rows; `count` (int, n) is the number of pieces of each, and `pieces` are the columns of PieceTable."""
         first = self.piece_count + np.cumsum(count) - count
         self.parts.append({**rows, "pieces": first, "count": count})
         self.pieces.append(dict(zip(PieceTable.TYPES, pieces, strict=True)))
@@ -70,7 +70,7 @@ class RowBatch:
             [_make_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64
         ).T
         count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
-        # A snapshot has more pieces than a block has packets, so no object is made for each piece.
+        # A snapshot has more pieces than a block has packets, so no object is created for each piece.
         pieces = [row.frame.pieces for _, row in self.scalar_rows]
         columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
         places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]

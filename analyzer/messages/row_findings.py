@@ -1,7 +1,7 @@
 """Findings about rows that follow from the index alone: one table, for one row or for many.
 
-A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; dissectors find what
-needs the body. Findings of many rows are integers whose bits are the entries of the table.
+A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py. Findings that need the
+body come from dissectors. Findings of many rows are integers whose bits are the entries of the table.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dissectors.wire.fast_path import NULL
 class RowFacts(NamedTuple):
     """Holds facts about n rows, as columns.
 
-    `paired`: the partner is known, though it may be evicted; `latency`: ns, of responses whose partner is there, else
-    0. is_request: requests, and other messages that are answered: a client's frames of the protocol without a header.
+    `paired`: the partner is known, though it may be evicted. `latency`: ns, for responses whose partner is in memory,
+    else 0. is_request: requests, and other messages that get a response: frames that a client sends without a header.
     left, deserted: whether the sender, or the other side, sent the first FIN or RST.
     """
 
@@ -58,17 +58,17 @@ class RowFacts(NamedTuple):
 
     @property
     def unanswered(self) -> Bools:
-        """Which requests lack the answer that they should have."""
+        """Whether requests lack a response that they should have."""
         owed = self.marks & RowMark.NOTHING_OWED == 0
         found: Bools = self.is_request & ~self.paired & owed & (self.state != State.PARTIAL)
         return found
 
 
 class RowFinding(NamedTuple):
-    """Describes a finding, and the condition that its rows fulfil.
+    """Describes a finding, and the condition for its rows.
 
-    late: only later packets can tell. alone: such rows are not written together with others, because their latency is
-    negative.
+    late: only later packets can decide it. alone: such rows are not written together with others, because their latency
+    is negative.
     """
 
     condition: Callable[[RowFacts], Bools]
@@ -124,7 +124,7 @@ ROW_FINDINGS: tuple[RowFinding, ...] = (
 def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late: bool) -> Ints:
     """Returns for each of `rows` (n) its findings as bits (int64, n).
 
-    Those that only later packets can tell if `late`.
+    late: includes findings that only later packets can decide.
     """
     facts = RowFacts.from_rows(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
@@ -135,7 +135,7 @@ def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late
 
 
 LEFT = sum(1 << bit for bit, row_finding in enumerate(ROW_FINDINGS) if row_finding.finding.text == _LEFT)
-"""Bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.long_polls."""
+"""Bit of requests whose sender did not wait for the response, which may be normal; see Dissector.long_polls."""
 
 ALONE = sum(1 << bit for bit, row_finding in enumerate(ROW_FINDINGS) if row_finding.alone)
 """Bits of findings that keep a row from being written together with others."""

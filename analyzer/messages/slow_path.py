@@ -1,10 +1,10 @@
-"""The slow path: one TCP connection, packet by packet, from packets to rows.
+"""The slow path: turns the packets of one TCP connection into rows, packet by packet.
 
-Theory. This is the reference implementation of what the engine does with the packets of one connection: two
-half-streams put them in order, and assembler.py makes rows of the result. analyzer.messages.fast_path does the same for
-many connections at once while nothing unusual happens, and leaves the same state.
+Theory. This is the reference implementation of the engine's work for one connection: two half-streams put packets in
+order, and assembler.py makes rows of the result. analyzer.messages.fast_path does the same for many connections at once
+while nothing unusual happens, and leaves the same state.
 
-A capture may swap packets of the two directions. Whoever acknowledges a byte has read it. So a piece whose packet
+A capture may swap packets of the two directions. A side that acknowledges a byte has read it. So a piece whose packet
 acknowledges bytes that have not come is early: it waits for them, as long as it would wait for its own direction. If a
 capture has one direction only, nothing waits for the other one after the first time.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SlowPath:
-    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut.
+    """Processes connections packet by packet. `serial` numbers the messages of the whole input as they are cut.
 
     secrets: of TLS; None: nothing is decrypted.
     """
@@ -38,14 +38,14 @@ class SlowPath:
         self._maker = MessageAssembler(store, known, serial, secrets)
 
     def use_secrets(self, secrets: Secrets) -> None:
-        """Decrypts connections from now on, if they are not recognised yet."""
+        """Sets the secrets that decrypt connections that are not recognised yet."""
         self._maker.secrets = secrets
 
     def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes the next packet of a connection; returns the rows that it closes."""
         rows: list[PendingRow] = []
         if connection.fin != NO_FIN and connection.is_finished:
-            return rows  # the engine drops it at the end of the block, on which the rows must not depend
+            return rows  # the engine drops it at the end of the block; rows must not depend on where that is
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
         if not connection.has_sent[side]:
@@ -90,7 +90,7 @@ class SlowPath:
             connection.client = 1 - packet.side if packet.flags & ACK else packet.side
 
     def _note_need(self, connection: Connection, packet: ConnectionPacket) -> None:
-        """Notes what a packet with payload acknowledges, if that has not come yet."""
+        """Records what a packet with payload acknowledges, if that has not come yet."""
         other = connection.halves[1 - packet.side]
         if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
@@ -100,7 +100,7 @@ class SlowPath:
                 connection.needs[packet.number] = needed
 
     def _open_by_ack(self, connection: Connection, packet: ConnectionPacket) -> None:
-        """Opens the other side by the number that a side acknowledges between its SYN and its first byte."""
+        """Opens the other side with the number that a side acknowledges between its SYN and its first byte."""
         half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
         if half.by_syn and not half.next and not half.waiting and not other.unopened:
             other.open(packet.ack - 1 & 0xFFFFFFFF)
@@ -126,8 +126,8 @@ class SlowPath:
     def _release(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Hands on pieces that are not early any more, or have waited long enough.
 
-        A piece that has waited long enough goes alone, and only if no other can go, because it may be what the other
-        side waits for. The rest of a message that it acknowledged is lost then.
+        A piece that has waited long enough is handed on alone, and only if no other can be, because the other side may
+        wait for it. The rest of a message that it acknowledged is lost then.
         """
         rows: list[PendingRow] = []
         connection.ticks += 1
@@ -143,7 +143,7 @@ class SlowPath:
         return rows
 
     def _next_early(self, connection: Connection, packet: ConnectionPacket) -> int | None:
-        """Returns the side whose first early piece goes now, or None if all must wait."""
+        """Returns the side whose first early piece is handed on now, or None if all must wait."""
         impatient = None
         for side in (0, 1):
             early = connection.early[side]
@@ -170,7 +170,7 @@ class SlowPath:
         return all(connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early))
 
     def end(self, connection: Connection, closed: int = AT_END) -> list[PendingRow]:
-        """Returns rows of everything that is held back, at RST or at the end of the capture."""
+        """Returns rows of everything that is held back. Called at RST or at the end of the capture."""
         rows: list[PendingRow] = []
         left = [_list_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
@@ -198,7 +198,7 @@ class SlowPath:
 
 
 class _Arrival(NamedTuple):
-    """Holds a piece that is left at the end; it and all before had come by packet `latest`."""
+    """Holds a piece that is left at the end. Packet `latest` completed it and all pieces before it."""
 
     latest: int
     needed: int
@@ -206,7 +206,7 @@ class _Arrival(NamedTuple):
 
 
 def _choose_next_side(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
-    """Returns the side that goes on at the end: that of the earlier packet, unless it waits for bytes of the other."""
+    """Returns the side that continues at the end: that of the earlier packet, unless it waits for the other side."""
     first, second = left
     if not first or not second:
         return 0 if first else 1
@@ -220,7 +220,7 @@ def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival)
     """Gives up the rest of a message that `answer` acknowledges; returns the gap and the pieces behind it."""
     if connection.early[side] or not _holds_part(connection, side):
         return []
-    fin = connection.fin[side]  # an acknowledged FIN is no byte
+    fin = connection.fin[side]  # an acknowledged FIN is not a byte
     end = answer.needed if fin is None else min(answer.needed, fin)
     return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
 
@@ -236,7 +236,7 @@ def _holds_part(connection: Connection, side: int) -> bool:
 
 
 def _take_need(connection: Connection, piece: Piece) -> int:
-    """Returns up to where the packet of a piece acknowledged bytes that had not come, once; 0 for a gap."""
+    """Returns the offset up to which a piece's packet acknowledged missing bytes, only once; 0 for a gap."""
     return 0 if piece.at == GAP else connection.needs.pop(piece.packet, 0)
 
 

@@ -1,9 +1,9 @@
 """Findings about streams: gaps, conflicting retransmissions, skipped bytes, foreign protocols.
 
-Theory. Each occurrence is one finding, and a capture of a broken network has millions. So they are kept as columns and
-become sentences on demand. People see the first MOST of each kind in order of packets, however the input was divided
-into blocks, and the number of the others. Programs get all of them (describe()), in words without the numbers that
-packets and streams have in this reading.
+Theory. Each occurrence is one finding, and a capture of a broken network has millions. So they are stored as columns
+and become sentences on demand. People see the first MOST of each kind in order of packets, however the input was
+divided into blocks, and the number of the others. Programs get all of them (describe()), in sentences without packet
+and stream numbers, which depend on the input.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MOST = 1000
 COMPARED_BYTES = 1 << 16
 
 _BEGINNING = 64
-"""Bytes of a raw run that may tell what it is."""
+"""Number of first bytes of a raw run that may identify its protocol."""
 
 _ENOUGH_BYTES = 8
-"""Bytes that a side must have sent before it can be said that no message begins in them."""
+"""Bytes that a side must have sent before a finding says that no message begins in them."""
 
 _OF_STREAM = 200
-"""Approximate bytes of an entry of `stream_counts`."""
+"""Approximate bytes of memory of an entry of `stream_counts`."""
 
 
 LocatedFinding = tuple[Finding, int | None]
-"""A finding without a row, and its stream; None if it is about no stream, or about several."""
+"""A finding and its stream; None if it is about no stream, or about several."""
 
 
 class _Kind(NamedTuple):
@@ -83,7 +83,7 @@ def _make_refused_kind(what: str) -> _Kind:
 
 
 def _make_foreign_kind(connection: Connection, other: Foreign, expected: str) -> _Kind:
-    """Returns the kind for a foreign protocol, where only the other side's bytes show it."""
+    """Returns the kind for a foreign protocol that only the other side's bytes show."""
     where = f"on port {connection.ports[1 - connection.client]}, which usually is that of {expected}"
     text = f"{{length}} bytes at offset {{offset}} are not read, {where}: {_plain(other.elsewhere)}; {other.advice}"
     return _make_kind("wrong-protocol", Severity.NOTE, text)
@@ -114,7 +114,7 @@ class StreamFindings:
         self._kinds: dict[_Kind, int] = {}
         self._left: Counter[str] = Counter()
         self.stream_counts: Counter[tuple[str, int]] = Counter()
-        """Number of findings of each code in each stream, of those that are not evicted."""
+        """Number of findings of each code in each stream, without evicted ones."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -125,7 +125,7 @@ class StreamFindings:
         return self._table.memory_bytes + len(self.stream_counts) * _OF_STREAM
 
     def evict(self, packet: int) -> None:
-        """Evicts findings about packets before one; their number is still reported."""
+        """Evicts findings about packets before one; they still count in the reported number."""
         here = self._table.column("packet")[self._table.first :] >= packet
         before = self._table.first + (int(here.argmax()) if here.any() else len(here))
         kinds = [kind.code for kind in self._kinds]
@@ -174,7 +174,7 @@ class StreamFindings:
         return np.lexsort([rank[self._table.column("kind")[first:]], *keys])
 
     def describe(self, places: Ints) -> tuple[Ints, list[Finding]]:
-        """Returns streams and findings at places from 0 to len(self), in the order of their coming, for programs."""
+        """Returns streams and findings at indexes from 0 to len(self), in order of arrival, for programs."""
         kinds = list(self._kinds)
         stream = self._table.column("stream")[places].astype(np.int64)
         return stream, [self._finding(kinds, row, people=False) for row in places.tolist()]
@@ -187,7 +187,7 @@ class StreamFindings:
         return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
     def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
-        """Collects the findings that the packets of a connection have left; its rows tell of raw runs."""
+        """Collects the findings of a connection's packets, and those of the raw runs among its rows."""
         if connection.framers is None:
             return  # the client and the protocol are not decided yet
         for side, half in enumerate(connection.halves):
@@ -223,7 +223,7 @@ class StreamFindings:
 
     def _add_undecrypted(self, connection: Connection, row: PendingRow) -> None:
         """Adds why a TLS connection is not decrypted, once."""
-        from analyzer.tls.facts import Refusal  # lazy: only who has keys pays for it
+        from analyzer.tls.facts import Refusal  # lazy: only needed with keys
 
         facts = connection.tls.facts if connection.tls is not None else connection.tls_facts
         if facts is not None and facts.refusal not in (None, Refusal.NO_DATA) and not facts.is_reported:

@@ -1,9 +1,9 @@
-"""The fast path of TLS: from clean packets of a steady TLS connection to segments of plaintext, at once.
+"""The fast path of TLS: decrypts clean packets of a steady TLS connection to segments of plaintext, all at once.
 
-Theory. Behind the handshake nearly all records carry application data under one secret. The payload of many packets is
-read at once, and its records are opened in runs. What a run cannot open, such as a key update or an alert, ends it: the
-packet that completes that record goes through the slow path, together with all packets behind it until the connection
-is steady again. Plaintext goes to the annex of the store; its segments take the place of those of the packets.
+Theory. After the handshake nearly all records carry application data under one secret. The payload of many packets is
+read at once, and its records are opened in runs. A record that a run cannot open, such as a key update or an alert,
+ends it. The packet that completes that record takes the slow path, together with all packets behind it until the
+connection is steady again. Plaintext goes to the annex of the store; its segments replace those of the packets.
 
 The reference implementation is analyzer.messages.tls_layer; tests/analyzer/messages/test_tls.py compares the two.
 """
@@ -28,7 +28,7 @@ CHUNK = 1 << 18
 """Bytes of records that are opened together; they stay in the processor's cache."""
 
 MOST_RUN = 16 << 20
-"""Bytes of packets in one run, whose plaintext waits until it is known how far the run goes."""
+"""Bytes of packets in one run. Their plaintext stays in memory until the end of the run is known."""
 
 
 class RunStore(Protocol):
@@ -67,8 +67,8 @@ class PlainSegments(NamedTuple):
 class OpenedRecords(NamedTuple):
     """Holds n records (int64, n): where each ends behind the buffered bytes and segments, its plaintext, its packet.
 
-    texts: what each encrypts; it may have a content type behind the plaintext. length: of the plaintext. closing: the
-    segment that completes each record. unusual: packet that completes what the slow path has to take; -1 for none.
+    texts: decrypted content, which may have a content type behind the plaintext. length: of the plaintext. closing: the
+    segment that completes each record. unusual: packet that completes a record for the slow path; -1 for none.
     """
 
     end: Ints
@@ -82,7 +82,7 @@ class OpenedRecords(NamedTuple):
         return OpenedRecords(self.end[:count], self.texts[:count], self.length[:count], self.closing[:count], -1)
 
     def append_to(self, store: RunStore) -> Ints:
-        """Puts the plaintext into a store, once; returns where that of each record begins."""
+        """Appends the plaintext to a store, once; returns where that of each record begins."""
         size = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
         place = np.cumsum(size) - size
         edges = np.flatnonzero(np.diff(place // CHUNK, prepend=-1)).tolist()
@@ -91,7 +91,7 @@ class OpenedRecords(NamedTuple):
 
 
 class DecryptedSide(NamedTuple):
-    """Holds what one direction brings: records, their plaintext, and what is left of an incomplete record."""
+    """Holds what one direction contains: records, their plaintext, and the rest of an incomplete record."""
 
     wire: PacketBytes
     records: int
@@ -101,7 +101,7 @@ class DecryptedSide(NamedTuple):
 
 
 class DecryptedRun(NamedTuple):
-    """Holds what the next `packets` packets of a TLS connection bring, by side."""
+    """Holds what the next `packets` packets of a TLS connection contain, by side."""
 
     packets: int
     sides: tuple[DecryptedSide, DecryptedSide]
@@ -114,7 +114,7 @@ class DecryptedRun(NamedTuple):
         return list(map(Piece, *(column[first:].tolist() for column in (begin, *wire))))
 
     def commit(self, layer: TlsLayer) -> None:
-        """Leaves a layer as the slow path would behind these packets."""
+        """Updates a layer as the slow path would with these packets."""
         session = layer.session
         for side, (half, found) in enumerate(zip(session.halves, self.sides, strict=True)):
             half.number += found.records
@@ -126,9 +126,9 @@ class DecryptedRun(NamedTuple):
 def decrypt_run(
     block: PacketBlock, packets: Ints, repeats: Ints | None, layer: TlsLayer, store: RunStore, secrets: Secrets
 ) -> DecryptedRun | None:
-    """Decrypts the next packets of a steady TLS connection; None if the slow path has to take the first one.
+    """Decrypts the next packets of a steady TLS connection; None if the slow path must take the first one.
 
-    packets: their places in the block (int64, n), all clean. repeats: those among them that bring nothing new.
+    packets: their indexes in the block (int64, n), all clean. repeats: those among them with nothing new.
     """
     if not layer.session.prepare(secrets):
         return None
@@ -152,7 +152,7 @@ def decrypt_run(
 
 
 def limit_run(block: PacketBlock, packets: Ints) -> Ints:
-    """Returns the first packets (places in the block), which have MOST_RUN bytes together, or are one."""
+    """Returns the first packets (indexes in the block) with at most MOST_RUN bytes together, but at least one."""
     end = np.cumsum(block.length[packets], dtype=np.int64)
     return packets[: max(int(np.searchsorted(end, MOST_RUN, "right")), 1)]
 
@@ -163,7 +163,7 @@ def _read_columns(block: PacketBlock, packets: Ints) -> PacketBytes:
 
 
 def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -> OpenedRecords:
-    """Opens the records that the segments of a direction complete, behind the bytes that its reader holds."""
+    """Opens the records that the segments of a direction complete, behind the bytes in its reader."""
     half = layer.session.halves[side]
     assert half.cipher is not None
     rest, number = half.reader.rest, half.number

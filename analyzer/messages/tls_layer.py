@@ -1,12 +1,12 @@
-"""Between reassembly and framing: the bytes of a TLS connection become its plaintext, where keys are known.
+"""Between reassembly and framing: decrypts the bytes of a TLS connection, if keys are known.
 
 Theory. The first bytes show that a connection is TLS. From then on its pieces go through a TlsSession, and wait until
-the first data is decrypted: then plaintext takes their place, and protocol, framing and pairing run on that as on any
-stream. If the session turns out not to be readable, the pieces that waited go on as they came.
+the first data is decrypted. Then plaintext replaces them, and recognition, framing and pairing process it like any
+stream. If the session turns out not to be readable, the waiting pieces continue as they came.
 
-Plaintext lies in the store's annex. Offsets count in the plaintext of each direction; a piece of it keeps packet and
-time of the bytes that carried it, and the last byte of a record those of the packet that completed the record. Records
-that do not open are a gap.
+Plaintext is in the store's annex. Offsets count in the plaintext of each direction. A piece of plaintext has the packet
+and time of the bytes that carried it; the last byte of a record has those of the packet that completed the record.
+Records that cannot be decrypted are a gap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_WAITING = 4 << 20
 
 
 PATIENCE_NS = 3_000_000_000
-"""How long bytes wait for a key that may still come, in the time of the capture."""
+"""How long bytes wait for a key that may still come, in capture time."""
 
 
 class TlsStore(Protocol):
@@ -46,7 +46,7 @@ class TlsLayer:
     """The state of one TLS connection. `is_open`: data was decrypted. preamble: bytes before TLS, by side.
 
     offsets: of the next byte of plaintext by side. waiting: bytes that have come while it was not open. began: time of
-    the first piece. version: of the secrets with which the session was tried.
+    the first piece. version: that of the secrets that the session was tried with.
     """
 
     preamble: list[int]
@@ -60,7 +60,7 @@ class TlsLayer:
 
     @property
     def facts(self) -> TlsFacts:
-        """Returns what the TLS session knows about itself, such as version, cipher suite and certificate."""
+        """Returns the facts of the TLS session, such as version, cipher suite and certificate."""
         return self.session.facts
 
     @property
@@ -70,11 +70,11 @@ class TlsLayer:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the fast path may decrypt what follows."""
+        """Whether the fast path may decrypt the next packets."""
         return self.is_open and not any(self.preamble) and self.session.is_steady
 
     def may_get_key(self, piece: Piece, secrets: Secrets | None) -> bool:
-        """Returns whether a session without keys waits for them, at its latest piece."""
+        """Returns whether a session without keys still waits for them at this piece."""
         waits = secrets is not None and secrets.grows and self.facts.refusal is Refusal.NO_KEY
         return waits and self.waiting <= MOST_WAITING and piece.time - self.began <= PATIENCE_NS
 
@@ -83,7 +83,7 @@ class TlsLayer:
         return self.session.halves[side].reader.buffered > 0
 
     def feed(self, side: int, piece: Piece, store: TlsStore, secrets: Secrets | None) -> Iterator[tuple[int, Piece]]:
-        """Takes the next piece of a side; yields sides and pieces of plaintext, and what a proxy put before it."""
+        """Takes the next piece of a side; yields sides and pieces of plaintext, and a proxy's preamble."""
         self.began = self.began or piece.time
         if self.preamble[side]:
             size = min(self.preamble[side], piece.length)
@@ -125,14 +125,14 @@ class TlsLayer:
         return piece._replace(offset=offset, at=at)
 
     def give_up(self) -> TlsFacts:
-        """Returns what is known of a connection of which nothing was decrypted, with the reason."""
+        """Returns the facts of a connection that was not decrypted, with the reason."""
         if self.facts.refusal is None:
             complete = self.session.parameters is not None
             self.facts.refusal = Refusal.NO_DATA if complete else Refusal.INCOMPLETE
         return self.facts
 
     def renumber(self, number: Callable[[int], int], move: Callable[[Piece], Piece]) -> None:
-        """Replaces packet numbers and pieces, where the connection goes on elsewhere."""
+        """Replaces packet numbers and pieces, when the connection continues elsewhere."""
         for half in self.session.halves:
             half.reader.spans = deque(span._replace(packet=number(span.packet)) for span in half.reader.spans)
         self.before = [(side, move(piece)) for side, piece in self.before]
@@ -141,7 +141,7 @@ class TlsLayer:
 def find_opening(prefixes: tuple[bytes, bytes], client: int) -> list[int] | None:
     """Returns the bytes before TLS by side, if a connection that begins with these bytes is TLS; else None.
 
-    client: the side of the client, -1 while unknown. What proxies put first may stand before it.
+    client: the side of the client, -1 while unknown. A proxy's preamble may precede TLS.
     """
     before, found = [0, 0], False
     for side, prefix in enumerate(prefixes):

@@ -1,4 +1,4 @@
-"""Facts about TLS connections that keys were tried on, by stream."""
+"""Facts about TLS connections on which keys were tried, by stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from analyzer.tls.facts import TlsFacts
 
 MOST = 1 << 17
-"""Streams of which something is kept; the oldest go first."""
+"""Number of streams whose facts are kept; the oldest are dropped first."""
 
 
 class TlsTable:
@@ -28,7 +28,7 @@ class TlsTable:
         return list(self._facts)
 
     def note(self, connection: Connection) -> None:
-        """Keeps what a connection says of itself; it goes on to change while the connection lasts."""
+        """Stores the facts of a connection; they change while the connection lasts."""
         facts = connection.tls.facts if connection.tls is not None else connection.tls_facts
         if facts is not None:
             self._facts[connection.number] = facts
@@ -36,5 +36,5 @@ class TlsTable:
                 del self._facts[next(iter(self._facts))]
 
     def find(self, stream: int) -> TlsFacts | None:
-        """Returns what is known of a stream, or None if no key was tried on it."""
+        """Returns the facts of a stream, or None if no key was tried on it."""
         return self._facts.get(stream)

@@ -1,16 +1,17 @@
 """Divides work between several processes: rows printed in turns, or parts whose results are merged.
 
-Theory. Reading a capture is one timeline; what comes behind it (the text of rows, fields of bodies, findings) depends
-on nothing but what has been read. So processes fork when all is read, and share it as it is (copy on write). Each gets
-every Nth part, and parts are the same whatever the number of processes. There are two ways to bring results together:
+Theory. A capture must be read in time order. The work after that (the text of rows, fields of bodies, findings) depends
+only on what has been read. So processes fork when everything is read, and share it (copy on write). Each process gets
+every Nth part; the parts do not depend on the number of processes. Results are combined in one of two ways:
 
-- `print_in_turns`: text goes to one file. A token goes round in pipes: who has it writes its part and hands it on, so
-  nothing is copied between processes. The token is the number of rows that have been printed.
-- `map_in_order`: results go to the parent through a pipe for each process. The parent takes them in the order of parts,
-  and merges while the others work ahead.
+- `print_in_turns`: text goes to one file. A token passes from process to process through pipes. The process that has it
+writes its part and passes it on, so no text is copied between processes. The token is the number of rows printed so
+far.
+- `map_in_order`: results go to the parent, through one pipe for each process. The parent reads them in the order of
+parts, and merges while the other processes work ahead.
 
-A process that ends early closes its pipe. The parent notices, ends the others and tells how the first of them ended.
-Processes end with their parent, whatever ended that.
+If a process ends early, its pipe closes. The parent notices, ends the others and reports how the first of them ended.
+Processes end with their parent, however it ends.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ from analyzer.errors import UserError
 from analyzer.processes.libc import end_with_parent
 
 WORTH = 50 << 20
-"""Bytes of captures below which one process is done before others have begun."""
+"""If captures have fewer bytes, one process finishes before others have begun."""
 
 EACH = 256 << 20
 """Bytes of memory that a process may need for itself."""
 
 PARTS, LEAST = 4, 4096
-"""Into how many parts the work of each process is divided, and the rows below which a part is too small for that."""
+"""Number of parts for each process, and the minimum number of rows in a part."""
 
 _HEAD = 8
-"""Bytes of a token, and of the length in front of a result."""
+"""Bytes of a token, and of the length before a result."""
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
 
 
 class DeferredOutput:
-    """Where a process keeps its text until its turn; see objects.Out."""
+    """Buffers the text of a process until its turn; see objects.Out."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
     def write(self, data: bytes, /) -> None:
-        """Keeps one piece of text."""
+        """Buffers one piece of text."""
         self.pieces.append(data)
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Keeps several pieces of text."""
+        """Buffers several pieces of text."""
         self.pieces.extend(lines)
 
 
@@ -67,25 +68,25 @@ class SharedOutput(Protocol):
         """Writes all `lines` one after the other, in the turn of this process."""
 
     def flush(self) -> None:
-        """Leaves nothing in a buffer."""
+        """Writes all buffered bytes."""
 
 
 class PrintWindow(Protocol):
-    """Prints one window to `out`, and returns how many rows there were."""
+    """Prints one window to `out`, and returns the number of rows."""
 
     def __call__(self, window: range, out: DeferredOutput, /) -> int:
-        """Makes the text."""
+        """Prints the text of the window."""
 
 
 def choose_jobs(size: int) -> int:
-    """How many processes share work on so many bytes of captures: what the machine has, within half of its memory."""
+    """Returns how many processes read `size` bytes of captures: one per processor, within half of the free memory."""
     if size < WORTH or not hasattr(os, "fork"):
         return 1
     return max(min(_count_processors(), _read_free_memory() // 2 // EACH), 1)
 
 
 def divide(count: int, jobs: int, most: int) -> list[range]:
-    """Ranges of at most `most` of `count` rows; where work is shared, several for each process, to end alike."""
+    """Divides `count` rows into ranges of at most `most`. Several jobs get several ranges each, to end together."""
     size = most if jobs == 1 else min(max(-(-count // (PARTS * jobs)), LEAST), most)
     return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
@@ -93,7 +94,7 @@ def divide(count: int, jobs: int, most: int) -> list[range]:
 def map_in_order(work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs: int) -> Iterator[_Result]:
     """Yields work(part) for each part, in order, as soon as it is there. Results of other processes are pickled.
 
-    Raises UserError where a process was ended from outside.
+    Raises UserError if a process was killed.
     """
     jobs = min(jobs, len(parts))
     if jobs <= 1 or _Worker.running:
@@ -116,9 +117,9 @@ def map_in_order(work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs:
 
 
 def print_in_turns(windows: Sequence[range], jobs: int, work: PrintWindow, printed: int, out: SharedOutput) -> int:
-    """Prints windows in their order to `out`; returns how many rows there were, `printed` among them.
+    """Prints windows in order to `out`; returns the number of rows, including `printed`.
 
-    Raises UserError where a process was ended from outside, BrokenPipeError where nobody reads any more.
+    Raises UserError if a process was killed, BrokenPipeError if the output has no reader any more.
     """
     windows = [*windows, *[range(0)] * (-len(windows) % jobs)]
     out.flush()
@@ -133,11 +134,11 @@ def print_in_turns(windows: Sequence[range], jobs: int, work: PrintWindow, print
 
 
 class _LostError(Exception):
-    """The process whose turn it was has ended without handing it on."""
+    """A process has ended without passing on its turn or its result."""
 
 
 class _Worker:
-    """What a process knows of itself. running: it is one of those that share work, and shares its own with nobody."""
+    """The state of a process. running: it is a forked worker, and forks no others."""
 
     running = False
 
@@ -149,7 +150,7 @@ class _Group:
         self._children: list[int] = []
 
     def fork(self) -> int:
-        """Forks one; 0 in the new process, which ends with its parent."""
+        """Forks a process that ends with its parent; returns 0 in the new process."""
         parent = os.getpid()
         child = os.fork()
         if child:
@@ -161,7 +162,7 @@ class _Group:
         return child
 
     def find_error(self, lost: int | None) -> BaseException:
-        """The error that is told when one is lost, from how it has ended; None: whichever has ended early."""
+        """Returns the error for a lost process, from its exit status. None: the first that has ended early."""
         ended = self._children if lost is None else [lost]
         statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in ended]
         first = next((status for status in statuses if status not in (0, _STATUS[_LostError])), 1)
@@ -174,7 +175,7 @@ class _Group:
         return known[first]() if first in known else SystemExit(first)
 
     def end(self) -> None:
-        """Ends those that are left."""
+        """Kills the remaining processes."""
         for child in self._children:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -185,7 +186,7 @@ class _Group:
 
 @contextmanager
 def _run_group() -> Iterator[_Group]:
-    """Processes that all end with the block."""
+    """Yields a group whose processes all end with the block."""
     group = _Group()
     try:
         yield group
@@ -196,7 +197,7 @@ def _run_group() -> Iterator[_Group]:
 
 
 def _run_child(act: Callable[[], None]) -> NoReturn:
-    """What a process does that was forked; a defect goes on up, to be told as any other."""
+    """Runs a forked process; a defect is raised, and reported like any other."""
     try:
         act()
     except (_LostError, BrokenPipeError, KeyboardInterrupt) as error:
@@ -205,7 +206,7 @@ def _run_child(act: Callable[[], None]) -> NoReturn:
 
 
 def _send_results(results: Iterable[Any], give: int) -> None:
-    """Writes each result, behind its length."""
+    """Writes each result, after its length."""
     with os.fdopen(give, "wb", 0) as pipe:
         for each in results:
             data = pickle.dumps(each, pickle.HIGHEST_PROTOCOL)
@@ -225,7 +226,7 @@ def _receive_result(pipe: BinaryIO, child: int) -> Any:
 
 
 class _Turns:
-    """One of the processes: where it gets its turn, and where it hands it on. It keeps no other end of a pipe open."""
+    """A process of a group, and the pipes by which it gets the turn and passes it on. Closes all other pipe ends."""
 
     def __init__(self, place: int, pipes: Sequence[tuple[int, int]], out: SharedOutput) -> None:
         self._get, self._give, self._out = pipes[place][0], pipes[(place + 1) % len(pipes)][1], out
@@ -233,19 +234,19 @@ class _Turns:
             os.close(end)
 
     def close(self) -> None:
-        """Those that wait for this process wait no more."""
+        """Closes the pipes, so that no process waits for this one."""
         os.close(self._get)
         os.close(self._give)
 
     def wait_for_turn(self) -> int:
-        """Waits for the turn; returns how many rows have been printed."""
+        """Waits for the turn; returns the number of rows printed so far."""
         data = os.read(self._get, _HEAD)
         if len(data) < _HEAD:
             raise _LostError(None)
         return int.from_bytes(data)
 
     def print_windows(self, windows: Sequence[range], work: PrintWindow, printed: int | None = None) -> None:
-        """Prints windows; whoever begins says what is `printed` and waits for nobody."""
+        """Prints windows. The first process passes `printed`, and does not wait for its first turn."""
         for window in windows:
             out = DeferredOutput()
             count = work(window, out) if window else 0
@@ -263,7 +264,7 @@ class _Turns:
 
 
 _STATUS: Mapping[type[BaseException], int] = {_LostError: 3, BrokenPipeError: 141, KeyboardInterrupt: 130}
-"""With what a process ends that can't go on."""
+"""Exit status of a process for each exception."""
 
 
 def _count_processors() -> int:
@@ -271,7 +272,7 @@ def _count_processors() -> int:
 
 
 def _read_free_memory() -> int:
-    """Bytes that can be had without swapping; as good as no limit where that is not told."""
+    """Returns the bytes of memory available without swapping; a huge number if the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             found = next(line for line in lines if line.startswith("MemAvailable:"))

@@ -1,11 +1,11 @@
 """Calls of the C library: tuning of malloc, holes in files, and processes that end with their parent.
 
-Theory. Captures are read, and rows printed, in rounds that need the same tens of megabytes each. glibc returns free
-memory at the end of its heap to the system at once, and clearing new pages for the next round would take a tenth of all
-the time. So malloc is asked to keep free memory during the rounds, and to return it after the last one. Other C
+Theory. Reading captures and printing rows takes rounds, each of which needs the same tens of megabytes. glibc returns
+free memory at the end of its heap to the system at once. Clearing new pages for the next round would take a tenth of
+the total time. So malloc is set to keep free memory during the rounds, and returns it after the last one. Other C
 libraries are left alone.
 
-A hole in a file reads as zeros and takes no disk space, also while the file is mapped. Linux and macOS make holes in
+A hole in a file reads as zeros and takes no disk space, even while the file is mapped. Linux and macOS support holes in
 all common file systems, but Python has no call for it.
 """
 
@@ -20,7 +20,7 @@ import sys
 from functools import cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Options of glibc's mallopt: free bytes at the end of the heap, and the size that is too large for the heap."""
+"""Options of glibc's mallopt: the free bytes kept at the end of the heap, and the size too large for the heap."""
 
 LARGEST = 32 << 20
 """The largest M_MMAP_THRESHOLD that glibc accepts."""
@@ -43,7 +43,7 @@ def give_back() -> None:
 
 @cache
 def load_libc() -> ctypes.CDLL:
-    """Returns the C library, looked up once."""
+    """Returns the C library, loaded once."""
     return ctypes.CDLL(None)
 
 
@@ -52,7 +52,7 @@ PARENT_DEATH_SIGNAL = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """Ends this process when its parent ends, where the system can do that. parent: its number when it forked."""
+    """Ends this process when its parent ends, if the system supports that. parent: its number at the fork."""
     option = getattr(load_libc(), "prctl", None)
     if option is not None:
         option(PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -1,1 +1,1 @@
-"""Queries over rows: fields by name, filters, orders, searches."""
+"""Queries over rows: fields by name, filters, sorting, searches."""

@@ -1,7 +1,7 @@
 """Resolves names of columns: keys of a row, sets of them, and fields by their paths.
 
-Theory. A key of a row keeps its own fast ways whatever it is called (`latency`, `tcp.stream`), so a name is looked up
-among them first, and only what is none of them is a field to be read out of messages.
+Theory. A key of a row has a fast path, also under its other names (`latency`, `tcp.stream`). So a name is looked up
+among the keys first. Only a name that is not a key is a field that must be read from messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OWN = frozenset(list_keys())
 
 @make_slotted
 class ColumnKeys:
-    """The columns of lines: `titles` as the user wrote them, `names` for the reader, and the paths among these."""
+    """Holds the columns of lines: `titles` as the user wrote them, `names` for the reader, the paths among these."""
 
     titles: Sequence[str]
     names: Sequence[str]
@@ -59,7 +59,7 @@ def resolve_key(name: str, option: str) -> str | FieldPath:
     """Resolves a name to a key of rows or a field. Raises UserError, which names the option."""
     if name in _OWN:
         return ALIASES.get(name, name)
-    from analyzer.query.fields import (  # who asks for keys of rows alone need not know fields
+    from analyzer.query.fields import (  # not needed for keys of rows
         FieldKind,
         UnknownField,
         find_field,

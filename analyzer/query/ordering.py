@@ -1,9 +1,9 @@
-"""Rows in the order that somebody asks for: by keys of the row or by fields of the body.
+"""Sorts rows by keys of the row or by fields of the body.
 
-Theory. A column becomes a column of ranks, so that all keys are sorted together, by numbers alone: what is a number
-already is its own rank, any other value has its place among the distinct ones. Numbers stand before texts, texts before
-bytes; of several values the first counts. What has no value stands last, whichever way the key is sorted, and so does
-what is secret, whose order would tell of it. Rows that are alike stay in their order.
+Theory. Each column becomes a column of ranks, so that all keys are sorted together as numbers. A number is its own
+rank; the rank of any other value is its position among the distinct values. Numbers come before texts, texts before
+bytes; if a row has several values, the first one counts. Rows without a value come last, in both directions. So do
+secrets, because their order would reveal something about them. Equal rows keep their order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def sort_rows(reader: RowReader, rows: Ints, keys: Sequence[SortKey]) -> Ints:
     columns: list[Array] = []
     for key in keys:
         rank, null = _rank_rows(reader, rows, key.key)
-        # The complement is the other way round for any integer, the least one too.
+        # The complement reverses the order of any integer, including the least one.
         columns += [null, np.where(null, rank.dtype.type(0), ~rank if key.descending else rank)]
     found: Ints = rows[np.lexsort(columns[::-1])] if columns else rows
     return found
@@ -98,7 +98,7 @@ def _read_body_values(reader: RowReader, rows: Ints, key: str) -> list[Any]:
 
 
 def _rank_values(values: Sequence[Any]) -> _Rank:
-    """Ranks of any values."""
+    """Returns the ranks of any values."""
     kinds = [_make_comparable(value) for value in values]
     place = {each: rank for rank, each in enumerate(sorted({each for each in kinds if each is not None}))}
     ranks = np.fromiter((-1 if each is None else place[each] for each in kinds), np.int64, len(kinds))
@@ -106,7 +106,7 @@ def _rank_values(values: Sequence[Any]) -> _Rank:
 
 
 def _make_comparable(value: Any) -> tuple[int, Any] | None:
-    """What can be compared with all others; None for what has no place among them."""
+    """Returns a value that can be compared with all others; None if it has no order."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, int | float):

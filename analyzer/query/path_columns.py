@@ -1,8 +1,8 @@
-"""Values of fields in many rows, by path: columns for every form of output.
+"""Reads values of fields in many rows, by path, as columns for every output format.
 
-Theory. A path can have several values in a row; what a cell makes of them is the form's (`Shape`): a list for JSON, one
-text for a table. Messages are decoded once for all paths of a chunk, which is then forgotten: what they hold can be far
-larger than they are.
+Theory. A path can have several values in a row. The output format decides what a cell makes of them (CellFormat): a
+list for JSON, one text for a table. Messages are decoded once for all paths of a chunk and then dropped, because
+decoded values can be far larger than the messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analyzer.query.fields.dense import NumberColumn
 from dissectors.slotted import make_slotted
 
 READ, READ_BYTES = 1 << 16, 8 << 20
-"""Rows, and bytes of their messages, of which fields are read at one time: the more, the more are alike."""
+"""Rows, and bytes of their messages, whose fields are read at a time: larger batches have more similar rows."""
 
 
 class CellFormat(Protocol):
@@ -31,28 +31,28 @@ class CellFormat(Protocol):
     is_text: bool
 
     def __call__(self, path: FieldPath, values: Sequence[Any]) -> Any:
-        """Something to print, None for null; there may be no values."""
+        """Returns a printable value, None for null; `values` may be empty."""
 
 
 @make_slotted
 class _PathColumn:
-    """What a path says in each row."""
+    """Holds the values of a path in each row."""
 
     paths: PathReader
     key: str
     rows: Ints
 
     def values(self) -> Values:
-        """See Column."""
+        """See CellColumn."""
         return self.paths.read_values(self.key, self.rows)
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """See CellColumn."""
         return cells.make_cells(self.paths.read_texts(self.key, self.rows, style))
 
 
 class PathReader:
-    """Reads paths of rows: all of them when one is asked for; texts are kept until other rows are asked for."""
+    """Reads paths of rows. The first request reads all paths; texts are kept until other rows are requested."""
 
     def __init__(self, reader: RowReader, paths: Mapping[str, FieldPath], shape: CellFormat) -> None:
         self.keys = paths
@@ -87,7 +87,7 @@ class PathReader:
         return [_format_text(value, style, known) for value in self._read_cells(rows, None)[key]]
 
     def _find_places(self, rows: Ints) -> Ints | None:
-        """Where rows stand among those that were read last; None where one of them does not."""
+        """Returns the indexes of rows among those that were read last; None if one is missing."""
         if self._rows is None or not len(self._rows) or rows is self._rows:
             return None
         order = np.argsort(self._rows, kind="stable")
@@ -95,7 +95,7 @@ class PathReader:
         return places if np.array_equal(self._rows[places], rows) else None
 
     def _read_cells(self, rows: Ints, style: CellStyle | None) -> Mapping[str, list[Any]]:
-        """What the cells of all paths have, or their texts in a style."""
+        """Returns the cells of all paths, or their texts in a style."""
         if rows is not self._rows or style is not self._style:
             found: dict[str, list[Any]] = {key: [] for key in self.keys}
             known: dict[Any, bytes] = {}
@@ -109,7 +109,7 @@ class PathReader:
 
 
 def _format_text(value: Any, style: CellStyle, known: dict[Any, bytes]) -> bytes:
-    """A cell in a style; `known` are those of texts, of which many are alike."""
+    """Returns a cell in a style; `known` caches those of texts, because many are equal."""
     if value is None:
         return style.null
     several = type(value) is list

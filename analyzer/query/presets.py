@@ -1,8 +1,8 @@
-"""Sets of columns by name, for `--columns`: one for each protocol, and some for questions that people come with.
+"""Sets of columns by name, for `--columns`: one for each protocol, and some for frequent questions.
 
-Those of a protocol are what its dissector says (Dissector.columns), between who speaks with whom and what was said.
-
-A key is whatever `-e` takes. The configuration file may add some, and have its own of the same name.
+The set of a protocol consists of its dissector's columns (Dissector.columns), between the columns for the endpoints and
+those for error and info. A key is anything that `-e` accepts. The configuration file may add sets, and may replace one
+by another of the same name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TABLE_KEYS: Sequence[str] = (
     *("number", "time", "stream", "source", "destination", "protocol", "role", "operation", "version", "length"),
     *("latency_ns", "state", "error", "info", "findings"),
 )
-"""What the table of `list` is made of; state, error, info and findings share its last column."""
+"""The columns in the table of `list`; state, error, info and findings share its last column."""
 
 _WHO = ("number", "time", "stream", "source", "destination")
 
@@ -27,7 +27,7 @@ _GENERAL: Mapping[str, Sequence[str]] = {
     ),
     "latency": ("number", "time", "latency", "stream", "client", "operation", "version", "length", "error", "info"),
 }
-"""The keys of each, in the order of the columns."""
+"""The keys of each set, in the order of the columns."""
 
 
 @registry.cache_by_plugins

@@ -1,11 +1,11 @@
-"""Alike messages read by their layout together: each field is passed for all of them before the next one.
+"""Reads similar messages by their layout together: each field is passed in all of them before the next one.
 
-Theory. To learn one field of many messages, each would have to be decoded. A plan (dissectors.wire.plan) says where the
-field stands in a layout, and what stands before it. So the plan is followed once for all messages of one kind: each has
-its own place, kept in a column; neighbours of fixed width are one addition, a length is one gather, the elements of
-arrays are taken in turn, each time for the messages that have so many. A LeafVisitor is shown the places of the
-fields that it wants. What is unusual (a length that makes no sense, bytes that are left, what only a few messages have)
-drops out, and is for the dissector's own decoder to read.
+Theory. To read one field of many messages, each would have to be decoded. A plan (dissectors.wire.plan) says which
+fields precede a field in a layout. So the plan is followed once for all messages of one kind. A column holds the
+current position in each message: passing adjacent fields of fixed width is one addition, and reading a length is one
+gather. The elements of arrays are passed one after the other, each time in the messages that have so many. A
+LeafVisitor gets the positions of the fields that it wants. Messages with anything unusual (an implausible length,
+remaining bytes, long arrays that only a few messages have) drop out, and the dissector's own decoder reads them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dissectors.wire.plan import KeyedMembers, Leaf, Step, Struct, Tags, When, l
 from dissectors.wire.primitive import FixedWidth, Length
 
 FEW, USUAL = 8, 4
-"""Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""
+"""With fewer than FEW messages, array elements after the first USUAL ones are left to the plain decoder."""
 
 INTEGERS = frozenset("bhiqBHI")
-"""Codes of numbers that 64 bits hold."""
+"""Codes of numbers that fit into 64 signed bits."""
 
 MOST_TAGS = 16
 _VARINT = 5
@@ -42,7 +42,7 @@ class GatherSource(Protocol):
 
 
 class LeafVisitor(Protocol):
-    """Looks at some fields of messages on their walk."""
+    """Gets the positions of some fields of messages."""
 
     def is_wanted(self, leaf: Leaf) -> bool:
         """Returns whether the visitor wants to see this field."""
@@ -50,13 +50,13 @@ class LeafVisitor(Protocol):
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints | None:
         """Handles a field at `at` in messages `rows`; a message occurs once for each value of the field.
 
-        size: bytes of a field that is not of fixed width, below zero for null. Returns the messages that are to drop
-        out, if any. A place may lie behind a message's end: then the message drops out by itself.
+        size: bytes of a field without fixed width, below zero for null. Returns the messages that drop out, or None. A
+        position may be behind a message's end; then the message drops out by itself.
         """
 
 
 def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: Ints, visitor: LeafVisitor) -> Bools:
-    """Returns which of n messages at these places of `source` fit the layout from begin to end."""
+    """Returns which of n messages at these positions of `source` fit the layout from begin to end."""
     steps = (*layout.head, *layout.steps)
     if any(isinstance(leaf.primitive, ScannedValue) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
@@ -70,14 +70,14 @@ def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: In
 
 
 class _WantedLeaf(NamedTuple):
-    """A field in a run, and how far in it."""
+    """A field in a run, and its offset there."""
 
     inside: int
     leaf: Leaf
 
 
 class _Run:
-    """Neighbours of fixed width that are not passed yet: how wide, and which of them are wanted."""
+    """Adjacent fields of fixed width that are not passed yet: their total width, and which of them are wanted."""
 
     def __init__(self) -> None:
         self.width = 0
@@ -90,9 +90,9 @@ class _Run:
 
 
 class _Walk:
-    """Messages on their way: `at`, where each is read next; `end`; `good`, those that have not dropped out.
+    """Messages during the walk: `at`, the next position in each; `end`; `good`, those that have not dropped out.
 
-    Rows are numbers of messages. Each method takes those that are there and gives those that go on.
+    Rows are numbers of messages. Each method takes the rows that have a field and returns those that continue.
     """
 
     def __init__(self, source: GatherSource, at: Ints, length: Ints, visitor: LeafVisitor) -> None:
@@ -101,13 +101,13 @@ class _Walk:
         self.good = np.ones(len(at), bool)
 
     def pass_length_prefix(self, prefix: FixedWidth) -> None:
-        """Passes the length prefix, which must say how long the message is."""
+        """Passes the length prefix, which must equal the length of the message."""
         there = self._source.gather(self.at, prefix.size)
         self.good = decode_number(there, prefix.code) == self.end - self.at - prefix.size
         self.at += prefix.size
 
     def keep_rows(self, rows: Ints) -> Ints:
-        """Those of `rows` that have not dropped out and are within their bytes."""
+        """Returns those of `rows` that have not dropped out and are within their bytes."""
         over = self.at[rows] > self.end[rows]
         self.good[rows[over]] = False
         return rows[self.good[rows]]
@@ -140,7 +140,7 @@ class _Walk:
         return self._pass_run(run, rows)
 
     def _keep_numbers(self, leaf: Leaf, needed: set[str], numbers: dict[str, Ints], at: Ints, rows: Ints) -> None:
-        """Keeps the numbers, by row, that say of other members whether they are there."""
+        """Keeps the numbers, by row, that decide whether other members are present."""
         for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
             if name in needed and isinstance(leaf.primitive, FixedWidth):
                 there = decode_number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
@@ -148,7 +148,7 @@ class _Walk:
                 numbers[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
 
     def _pass_variable(self, step: Step, run: _Run, rows: Ints) -> Ints:
-        """Passes what is not of the same width in all messages, and the run before it."""
+        """Passes a member whose width differs between messages, and the run before it."""
         if isinstance(step, Tags):
             return self._pass_tags(step, run, rows)
         if isinstance(step, KeyedMembers):
@@ -163,7 +163,7 @@ class _Walk:
         return self.keep_rows(rows)
 
     def _pass_leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
-        """Passes a value of no constant width, and the run before it."""
+        """Passes a value of variable width, and the run before it."""
         primitive = leaf.primitive
         if isinstance(primitive, SizedBytes):
             rows, size = self._read_size(primitive.length, run, rows, -1 if primitive.nullable else 0)
@@ -187,7 +187,7 @@ class _Walk:
             self._pass_elements(array.element, rows, np.maximum(count, 0))
 
     def _pass_struct(self, struct: Struct, run: _Run, rows: Ints) -> None:
-        """Passes a struct that may be null, or that has a length, all of which its members must take."""
+        """Passes a struct that may be null, or that has a length, which its members must fill exactly."""
         if struct.length is None:
             assert struct.presence is not None
             rows, there = self._read_size(struct.presence, run, rows, -1)
@@ -201,7 +201,7 @@ class _Walk:
         self.end = outer
 
     def _pass_until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
-        """Passes elements, or members behind their keys, up to the end of what they stand in."""
+        """Passes elements, or members behind their keys, up to the end of the enclosing structure."""
         for index in counting():
             rows = self.keep_rows(rows)
             rows = rows[self.at[rows] < self.end[rows]]
@@ -219,10 +219,10 @@ class _Walk:
                 for number_, step in zip(keys, steps, strict=True):
                     self.follow((step,), rows[key == number_])
                 continue
-            self.good[rows[self.at[rows] == begin]] = False  # what takes no bytes never comes to an end
+            self.good[rows[self.at[rows] == begin]] = False  # an element without bytes would never end
 
     def _pass_run(self, run: _Run, rows: Ints) -> Ints:
-        """Behind a run, of which the visitor is shown what it wants."""
+        """Passes a run, and shows the visitor the fields that it wants."""
         if not run.width or not len(rows):
             return rows
         for inside, leaf in run.wanted:
@@ -238,7 +238,7 @@ class _Walk:
             self.good[dropped] = False
 
     def _read_size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
-        """Passes a run and the length, count or presence behind it; gives the rows that have one, and theirs."""
+        """Passes a run and the length, count or presence behind it; returns the rows with a valid one, and these."""
         rows = self._pass_run(run, rows)
         there = self._source.gather(self.at[rows], length.size)
         if length.code is None:
@@ -252,7 +252,7 @@ class _Walk:
         return rows[sound], found[sound]
 
     def _read_varint(self, first: Array, rows: Ints) -> tuple[Ints, Ints]:
-        """Passes an unsigned varint, of which the first byte is known already."""
+        """Passes an unsigned varint whose first byte is already read."""
         found = first.astype(np.int64)
         self.at[rows] += 1
         longer = np.flatnonzero(first >= 0x80)
@@ -269,7 +269,7 @@ class _Walk:
         return rows[going], found[going]
 
     def _pass_elements(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
-        """Passes the elements of an array; `count` of each of `rows`, not more than they have bytes."""
+        """Passes the elements of an array. count: the number for each of `rows`, at most its remaining bytes."""
         run = _make_fixed_run(element, self._visitor)
         if run is None:
             self._pass_one_by_one(element, rows, count)
@@ -295,7 +295,7 @@ class _Walk:
             rows, count = rows[going], count[going]
 
     def _pass_tags(self, tags: Tags, run: _Run, rows: Ints) -> Ints:
-        """Passes a tagged section, by the sizes in it; one that may hold a wanted field must be empty."""
+        """Passes a tagged section by the sizes in it; if it could contain a wanted field, it must be empty."""
         rows = self._pass_run(run, rows)
         rows, count = self._read_varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
         needed = any(map(self._visitor.is_wanted, leaves_of(tuple(tags.steps.values()))))
@@ -312,7 +312,7 @@ class _Walk:
 
 
 def _make_fixed_run(element: Leaf | Struct, visitor: LeafVisitor) -> _Run | None:
-    """The run that each element of an array is; None where elements differ in width."""
+    """Returns the run that each element of an array is; None if elements differ in width."""
     run = _Run()
     for step in (element,) if isinstance(element, Leaf) or element.presence is not None else element.steps:
         if not (isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth)):
@@ -322,7 +322,7 @@ def _make_fixed_run(element: Leaf | Struct, visitor: LeafVisitor) -> _Run | None
 
 
 def is_plain(leaf: Leaf) -> bool:
-    """Returns whether a field stands in a message as it is, a number or a text, and is no secret."""
+    """Returns whether a field is in a message as it is, as a number or a text, and is no secret."""
     primitive = leaf.primitive
     if leaf.spec.secret or leaf.secret_by is not None:
         return False

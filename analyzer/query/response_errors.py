@@ -1,12 +1,9 @@
-"""The errors that messages report, for many rows, as columns: a fraction of the cost of the field `error`.
+"""Finds the errors that messages report, for many rows, as columns: at a fraction of the cost of the field `error`.
 
-Theory. Most messages report none, and for most of these their layout tells it: all requests
-of a protocol may have no field for it, and in answers it is 0. Only what is left is decoded, row by row.
-
-Hardly a message reports an error, but to know it, each would have to be decoded. Its protocol says in which
-fields errors are reported; where all of these are 0 there is none. A message with another code in one of them, or with
-anything unusual on the way, is for the dissector's own decoder to judge: tests/analyzer/query/test_response_errors.py
-holds the two equal.
+Theory. Most messages report no error, but without this module each would have to be decoded to know it. The protocol
+says in which fields errors are reported. A layout without such a field reports none, as in most requests. If all these
+fields are 0, the message reports none, either. Only a message with another code, or with anything unusual before these
+fields, is decoded by the dissector; tests/analyzer/query/test_response_errors.py compares both.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from dissectors.wire.plan import Leaf, Step, leaves_of
 
 
 class _CodeVisitor:
-    """A LeafVisitor for fields of one enum; messages that have another value than 0 in one of them drop out."""
+    """A LeafVisitor for fields of one enum; messages with a value other than 0 in one of them drop out."""
 
     def __init__(self, source: GatherSource, enum: str) -> None:
         self._source, self._enum = source, enum
@@ -42,7 +39,7 @@ class _CodeVisitor:
         return leaf.enum == self._enum
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints:
-        """Returns the messages whose code is not 0, and those whose code is not of fixed width, which is not read."""
+        """Returns the messages whose code is not 0, or has no fixed width and is not read."""
         return rows if size is not None else rows[self._source.gather(at, leaf.primitive.size).any(axis=1)]
 
 
@@ -52,7 +49,7 @@ def can_report(steps: Sequence[Step], enum: str) -> bool:
 
 
 def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Ints) -> Bools:
-    """Returns which of n messages at these places of `source` certainly report no error."""
+    """Returns which of n messages at these positions of `source` certainly report no error."""
     good = np.ones(len(at), bool)
     place, begin = reporting.begin
     if begin:
@@ -62,12 +59,12 @@ def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Int
 
 
 WORTH = 16
-"""Messages of one kind below which looking at each costs less than looking at all."""
+"""Number of messages of one kind below which each is decoded instead."""
 
 _KIND = ("protocol", "role", "code", "version")
 
 FRAGMENT = 1 << 16
-"""Rows that are asked together whether they surely report none."""
+"""Number of rows that are examined at once."""
 
 
 @registry.cache_by_plugins
@@ -79,7 +76,7 @@ def load_nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
 
 
 class ErrorColumn(NamedTuple):
-    """Which of n rows report an error: `places` among them, rising, and for each its number in `kinds`."""
+    """Holds which of n rows report an error: `places`, their indexes (rising), and for each its number in `kinds`."""
 
     places: Ints
     numbers: Ints
@@ -87,7 +84,7 @@ class ErrorColumn(NamedTuple):
 
 
 Looked = Callable[[int, int], None]
-"""Told from time to time how many messages have been examined, and of how many."""
+"""Called from time to time with the number of examined messages, and of all."""
 
 
 def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> ErrorColumn:
@@ -106,7 +103,7 @@ def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, tot
 
 
 def _list_errors(session: Analysis, rows: Ints) -> list[tuple[int, tuple[int, str]]]:
-    """The places among `rows` that report an error, rising, with their errors."""
+    """Returns the indexes in `rows` (rising) that report an error, with their errors."""
     left = np.flatnonzero(~_find_quiet_rows(session, rows))
     found = []
     begin = 0
@@ -136,7 +133,7 @@ def find_empty(session: Analysis, rows: Ints, reported: ErrorColumn) -> Bools:
 
 
 def _find_quiet_rows(session: Analysis, rows: Ints) -> Bools:
-    """Rows that surely report none."""
+    """Returns the rows that certainly report no error."""
     table = session.rows
     columns = [table.column(name)[rows] for name in _KIND]
     found = np.asarray(columns[0] == NO_PROTOCOL)

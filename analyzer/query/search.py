@@ -1,9 +1,9 @@
-"""Finds the next message that contains a text or bytes, and the place of the match in it.
+"""Finds the next message that contains a text or bytes, and the position of the match in it.
 
-Theory. What is sought is a filter like any other, so the command line finds the same (`list -Y 'text contains "x"'`).
-Here rows are asked from a place on, forwards or backwards, a few at a time, so that whoever waits can show how far it
-got, or stop. In a message that was found, what is sought is looked for once more in its tree, for the field and the
-bytes that say it.
+Theory. The search target is a filter like any other, so the command line finds the same (`list -Y 'text contains
+"x"'`). Here rows are tested from a start on, forwards or backwards, a few at a time, so that the caller can show
+progress or stop. In a message that was found, the target is searched again in its tree, to find the field and the
+bytes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree
 
 FIRST_STEP, LARGEST_STEP = 1024, 98_304
-"""Rows that are examined at first, and at most, at one time."""
+"""Number of rows that are tested in the first step, and at most in any step."""
 
 STEPS_ALONE = 3
-"""Steps before other processes take part: most searches end in these."""
+"""Number of steps before other processes help: most searches end in these."""
 
 STEP_SECONDS = 0.4
-"""The seconds of processor time that a step should take: the size of each follows from the pace of the last one."""
+"""Target processor time of a step in seconds; the speed of each step gives the size of the next."""
 
 _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
@@ -47,7 +47,7 @@ class SearchTarget:
 
 
 class TreePlace(NamedTuple):
-    """A place in a tree: the indexes of the nodes from the outside in (none: no single node), and the bytes."""
+    """A place in a tree: the indexes of the nodes from the outside in (empty: no single node), and the bytes."""
 
     path: tuple[int, ...]
     source: int
@@ -90,8 +90,8 @@ def find_row(
 ) -> int | None:
     """Returns the first row after `start` that matches the target, or None.
 
-    The search goes round: behind the last row it goes on with the first, up to `start` itself. among: the rows that are
-    looked at, rising; None: all. `stop` is asked before each step.
+    The search wraps around: after the last row it continues with the first, up to `start` itself. among: the rows that
+    are searched, in ascending order; None: all. `stop` is called before each step.
     """
     for step in iterate_matches(sought, reader, start, forward=forward, among=among):
         if len(step.matches):
@@ -102,7 +102,7 @@ def find_row(
 
 
 class SearchStep(NamedTuple):
-    """A step of a search: its matches in the order of the search, and how many rows have been examined by now."""
+    """A step of a search: its matches in search order, and the number of rows examined so far."""
 
     matches: Ints
     examined: int
@@ -117,9 +117,9 @@ def iterate_matches(
     among: Ints | None = None,
     jobs: int = 1,
 ) -> Iterator[SearchStep]:
-    """Yields all matches in the order of a search, step by step; see find_row().
+    """Yields all matches in search order, step by step; see find_row().
 
-    jobs: how many processes share the work after the first steps, whose pace says how large the others are.
+    jobs: number of processes that share the work after the first steps, whose speed gives the size of the others.
     """
     rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
@@ -147,7 +147,7 @@ def iterate_matches(
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:
-    """Returns where a message has the target: fields with the text, or bytes of a source; none for rows."""
+    """Returns where a message has the target: fields with the text, or bytes of a source; empty for a filter."""
     if sought.data is not None:
         return [place for source in tree.sources for place in _find_in_bytes(sought.data, source.data, source.id)]
     if sought.text is not None:

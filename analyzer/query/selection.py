@@ -1,8 +1,8 @@
 """Selects the rows to print: applies a filter, an order and a limit while rows are read.
 
-Theory. Whatever needs messages is asked of as few rows as will do. A head without an order is found from the front, a
-tail from the back, a window of rows at a time, each larger than the one before; nobody decodes what lies behind. An
-order, and the tail of what still comes, need all rows first.
+Theory. Messages are read for as few rows as possible. Without an order, a head is searched from the front and a tail
+from the back, in windows of rows that grow; the rows behind are never decoded. An order needs all rows first, and so
+does the tail of a stream.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from analyzer.query.ordering import SortKey
 
 FIRST, LARGEST = 1024, 1 << 16
-"""Rows of the first window that is looked at, and of the largest."""
+"""Rows of the first window, and of the largest one."""
 
 _NOTHING = np.zeros(0, np.int64)
 
 
 @make_slotted
 class Selection:
-    """Which rows to print; the fields apply in their order.
+    """Says which rows to print; the fields apply in their order.
 
-    count: rows that are read. wanted: a filter. order: what they are sorted by. head: how many of the first ones then
-    stay, and tail: how many of the last ones of these. None: all.
+    count: number of rows that are read. wanted: a filter. order: the sort keys. head: number of first rows that remain.
+    tail: number of last rows of these that remain. None: all.
     """
 
     count: int | None = None
@@ -42,7 +42,7 @@ class Selection:
     tail: int | None = None
 
     def limit_rows(self, growth: Iterable[range]) -> Iterator[range]:
-        """Yields rows as they close, and of them the first `count`; what grows is asked no further."""
+        """Yields rows as they close, but only the first `count`; then stops reading."""
         left = self.count
         if left == 0:
             return
@@ -56,7 +56,7 @@ class Selection:
                 return
 
     def select_rows(self, reader: RowReader, count: int) -> Iterator[Ints]:
-        """Returns the rows to print of the first `count`, all of which have been read."""
+        """Yields the rows to print of the first `count`, all of which have been read."""
         if not self.order and self.head is None and self.tail is not None:
             yield self._find_last(reader, count)
         else:
@@ -81,7 +81,7 @@ class Selection:
             yield self._sort_and_cut(reader, self._gather_rows(reader, growth))
 
     def _gather_rows(self, reader: RowReader, growth: Iterable[range]) -> Ints:
-        """What passes of rows that grow, but for what has left by the end; of a mere tail no more is remembered."""
+        """Returns the matching rows of a growing input, without evicted ones; for a tail, only as many as needed."""
         some = self.tail if not self.order and self.head is None else None
         found, count = deque[Ints](), 0
         for rows in growth:
@@ -122,7 +122,7 @@ class Selection:
 
     def _sort_and_cut(self, reader: RowReader, rows: Ints) -> Ints:
         if self.order:
-            from analyzer.query.ordering import sort_rows  # who sorts nothing does not pay for it
+            from analyzer.query.ordering import sort_rows  # not needed without an order
 
             rows = sort_rows(reader, rows, self.order)
         rows = rows[: self.head]
@@ -130,7 +130,7 @@ class Selection:
 
 
 def _split_windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
-    """Runs of rows from `begin` to `count`, each up to four times as long as the one before."""
+    """Yields runs of rows from `begin` to `count`, each up to four times as long as the one before."""
     size = first
     while begin < count:
         yield range(begin, min(begin + size, count))

@@ -1,1 +1,1 @@
-"""Values, trees and bytes made readable: JSON for programs, lines of styled text for people."""
+"""Formats values, trees and bytes: JSON for programs, lines of styled text for people."""

@@ -1,8 +1,8 @@
-"""Rows for people in the columns that they chose: aligned, numbers to the right, the line of information uncut.
+"""Formats rows for people in the columns that they chose: aligned, numbers to the right, the info column uncut.
 
-Theory. Rows are printed as they come, so how wide a column is must be known before its longest text is: as wide as its
-kind needs or the first rows have, within bounds. A text that is longer pushes its line aside; one that is far longer is
-cut, unless it stands last or is the line of information.
+Theory. Rows are printed as they arrive, so the width of a column must be known before its longest text is. The width is
+what the kind of column or the first rows need, within bounds. A longer text pushes the rest of its line aside. A far
+longer text is cut, unless it is the last column or the info column.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from dissectors.slotted import make_slotted
 from dissectors.symbolic_values import BEGIN
 
 SCREENFUL = 48
-"""Rows by which widths are chosen."""
+"""Number of rows that determine the widths."""
 
 MOST = 40
-"""Characters of a cell, but of those that are never cut."""
+"""Length in characters at which a cell is cut, except in columns that are never cut."""
 
 TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency": "Latency"}
-"""Heads of columns that are not just their key."""
+"""Titles of columns that are not just their key."""
 
 NUMBERS = frozenset(
     {"number", "stream", "code", "version", "correlation", "length", "offset", "first_packet", "last_packet"}
     | {"partner", "latency_ns"}
 )
-"""Keys that stand at the right of their columns."""
+"""Keys that are aligned to the right."""
 
 _LEAST: Mapping[str, int] = {
     "number": 6,
@@ -64,7 +64,7 @@ _BLANK = CellStyle("blank", b"", str.encode)
 
 @make_slotted
 class _AlignedColumn:
-    """A column: what the reader is asked for, its head, where its texts stand; bound: characters of a text at most."""
+    """A column: the reader's key, the title, the alignment; bound: characters of a text at most."""
 
     key: str
     title: str
@@ -73,27 +73,26 @@ class _AlignedColumn:
     width: int = 0
 
     def pad(self, text: str) -> str:
-        """A safe text in its place."""
+        """Pads a safe text to the width."""
         return text.rjust(self.width) if self.right else text.ljust(self.width)
 
     def format_text(self, text: str) -> str:
-        """Any text in its place."""
+        """Pads any text to the width, after escaping it."""
         return self.pad(safe_text(text, self.bound))
 
     @property
     def style(self) -> CellStyle:
-        """How the same text is written for a column of values at once."""
+        """Returns the style that writes the same text for a whole column of values."""
         name = f"aligned {self.width} {self.right} {self.bound}"
         return CellStyle(name, b" " * self.width, lambda text: self.format_text(text).encode())
 
 
 class AlignedForm:
-    """Rows as a table of chosen columns.
+    """Formats rows as a table of chosen columns.
 
-    keys: what the reader is asked for; titles: what stands above them; right: keys that are numbers.
-
-    time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown. The head
-    is known when fit() has seen the first rows.
+    keys: keys of the reader; titles: their column titles; right: keys that are numbers. time: the reader's format of
+    `time`; the default is ISO 8601, of which the time of day is shown. The title line is known after fit() has seen the
+    first rows.
     """
 
     def __init__(
@@ -116,11 +115,11 @@ class AlignedForm:
 
     @property
     def edition(self) -> int:
-        """A number that rises when names become known by which earlier texts would differ."""
+        """A number that rises when names become known that earlier texts lack."""
         return self._names.edition
 
     def fit(self, reader: RowReader, rows: Ints) -> None:
-        """Chooses the widths by the first of these rows."""
+        """Chooses the widths from the first of these rows."""
         self._widen(list(self._read_texts(reader, rows[:SCREENFUL])))
 
     def _widen(self, rows: Sequence[Sequence[str]]) -> None:
@@ -131,7 +130,7 @@ class AlignedForm:
             replace(each, width=max(least.get(each.key, 0), width))
             for each, width in zip(self._pillars, longest, strict=True)
         ]
-        # Behind the last column nothing is aligned.
+        # Text after the last column needs no alignment.
         self._pillars = [*fitted[:-1], replace(fitted[-1], width=fitted[-1].width if fitted[-1].right else 0)]
 
     def format_head(self) -> bytes:
@@ -144,7 +143,7 @@ class AlignedForm:
             yield _make_line([each.format_text(text) for each, text in zip(self._pillars, texts, strict=True)])
 
     def _read_texts(self, reader: RowReader, rows: Ints) -> Iterator[list[str]]:
-        """The texts of rows, not safe for terminals."""
+        """Yields the texts of rows, not safe for terminals."""
         for found in reader.read_objects(self._keys, rows, self._names.bind_reader(reader).fill_in_names):
             yield [self._format_text(key, found[key]) for key in self._keys]
 
@@ -160,7 +159,7 @@ class AlignedForm:
         return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
     def _format_body_key(self, key: str, value: Any) -> str:
-        """What a body says, but for its information."""
+        """Formats a value of the body, except the info."""
         if key == "fields":
             return self._json.dumps(value).decode()
         if key == "error":
@@ -168,7 +167,7 @@ class AlignedForm:
         return ",".join(finding["code"] for finding in value)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """Returns the parts of the same lines; None where they must be written one by one."""
+        """Returns the parts of the same lines; None if they must be written one by one."""
         if "fields" in self._keys or not self._names.bind_reader(reader).begin_rows(rows):
             return None
         parts: list[bytes | Cells | BodySlot] = []
@@ -180,7 +179,7 @@ class AlignedForm:
         return parts[1:]
 
     def _make_cells(self, pillar: _AlignedColumn, reader: RowReader, rows: Ints) -> Cells | None:
-        """A column; None where its rows must be written one by one."""
+        """Returns a column as cells; None if its rows must be written one by one."""
         if pillar.key == _TIME and self._time is None:
             return make_clock_cells(reader.take_cells(_TIME, rows))
         column = reader.read_column(pillar.key, rows)
@@ -203,7 +202,7 @@ class AlignedForm:
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """Returns the texts of a body's columns.
 
-        Raises ValueError for a text that is not the same in alike rows and has others behind it.
+        Raises ValueError for a text that differs between similar rows and is followed by other columns.
         """
         found = {
             "error": self._format_text("error", make_error(body)),
@@ -217,7 +216,7 @@ class AlignedForm:
 
 
 def _make_title(name: str) -> str:
-    """What stands above a column; a path as it is asked."""
+    """Returns the title of a column; for a path, the path itself."""
     return TITLES.get(name, name if "." in name else name[:1].upper() + name[1:])
 
 
@@ -226,7 +225,7 @@ def _make_line(texts: Sequence[str]) -> bytes:
 
 
 def _make_latencies(column: IntegerColumn, style: CellStyle) -> Cells | None:
-    """Durations as cells; None where some are negative."""
+    """Returns durations as cells; None if some are negative."""
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
     if (column.numbers[~null] < 0).any():
         return None
@@ -234,7 +233,7 @@ def _make_latencies(column: IntegerColumn, style: CellStyle) -> Cells | None:
 
 
 def _place_text(pillar: _AlignedColumn, text: str) -> str:
-    """A text that may have marks in it, whose length nobody knows."""
+    """Pads a text. It may contain marks, and then its length is unknown."""
     if BEGIN not in text:
         return pillar.format_text(text)
     if pillar.width or pillar.bound is not None:

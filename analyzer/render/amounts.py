@@ -1,4 +1,4 @@
-"""Amounts for people: counts, bytes, rates and shares, short enough to stand in columns, and numbers of things."""
+"""Formats amounts for people: counts, bytes, rates and shares, short enough for columns, and counted nouns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _KILO = 1024
 
 
 def format_count(number: int | None) -> str:
-    """Formats as `241,000`; `-` for nothing, and nothing for None."""
+    """Formats as `241,000`; `-` for zero, an empty text for None."""
     if number is None:
         return ""
     return f"{number:,}" if number else "-"
@@ -26,14 +26,14 @@ def format_size(number: int) -> str:
 
 
 def format_rate(number: float | None) -> str:
-    """Formats as `11,418`, `3.7`, `0.042`; nothing for None."""
+    """Formats as `11,418`, `3.7`, `0.042`; an empty text for None."""
     if number is None:
         return ""
     return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}"
 
 
 def format_share(number: float | None) -> str:
-    """Formats as `0.31%`; `-` for nothing, and nothing for None."""
+    """Formats as `0.31%`; `-` for zero, an empty text for None."""
     if number is None:
         return ""
     return f"{100 * number:.3g}%" if number else "-"

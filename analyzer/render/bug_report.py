@@ -1,7 +1,7 @@
 """A report of a defect of this program, without anything from the capture: no values, variables or file names.
 
-Theory. A user can only pass on what he may show to others. So a report says which of our lines failed and how they were
-reached; what an exception says of itself may quote a value, and is told on the terminal of the user alone.
+Theory. Users can pass on a report only if it contains nothing confidential. So it says which of our lines failed and
+how they were reached. The text of an exception may quote a value, so only the user's own terminal shows it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROGRAM = "wireanalyze"
 _PACKAGES = ("analyzer", "dissectors", "tui")
 
 MOST_STEPS = 12
-"""Of the way to a defect so many steps are told, the last ones."""
+"""Number of stack frames in a report; the last ones count."""
 
 
 def find_version() -> str:
@@ -32,7 +32,7 @@ def find_version() -> str:
 
 
 def format_defect(error: BaseException) -> str:
-    """Formats a defect for the user's own terminal: the words of the exception, without the traceback."""
+    """Formats a defect for the user's own terminal: with the text of the exception, without the traceback."""
     return "\n".join(
         (
             f"{PROGRAM}: this is a defect of the program, not of your input; please report these lines:",
@@ -68,16 +68,17 @@ def format_finding_report(finding: Finding, kind: str) -> list[str]:
 
 
 def _list_versions() -> str:
-    import platform  # as rare as defects
+    import platform  # only needed for defects
 
     return f"{PROGRAM} {find_version()}, Python {platform.python_version()}, {platform.system()}"
 
 
 def _list_steps(error: BaseException) -> list[str]:
-    """Where the exception passed through, `analyzer/session.py:120 in body`, its origin last: our own lines, or, where
-    none is ours, the last of others.
+    """Returns the stack frames of an exception, such as `analyzer/session.py:120 in body`, the origin last.
+
+    Only our own frames; if there are none, the last one.
     """
-    import traceback  # as rare as defects
+    import traceback  # only needed for defects
     from pathlib import Path
 
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,9 +1,9 @@
-"""The time of rows as people ask for it: ISO 8601, or seconds since something.
+"""Formats the time of rows as ISO 8601, or as seconds since something.
 
-Theory. A time is a number of nanoseconds, so seconds since anything are a difference of columns, written for all rows
-at once with nine decimals: exact, where a float would lose the last ones. Programs get them as texts for that reason.
-`delta` is the only form in which a row depends on another one, the one printed before it: who prints says which rows
-come next.
+Theory. A time is a number of nanoseconds. Seconds since anything are a difference of columns, written for all rows at
+once with nine decimals. This is exact, while a float would lose the last digits; so programs get them as texts, too.
+`delta` is the only format in which a row depends on another one: the row printed before it. So the printer announces
+which rows come next.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NONE = np.zeros(0, np.int64)
 
 @make_slotted
 class SecondsColumn:
-    """Nanoseconds (n), negative ones too, written as seconds with nine decimals."""
+    """Nanoseconds (n), possibly negative, written as seconds with nine decimals."""
 
     nanoseconds: Ints
 
@@ -41,7 +41,7 @@ class SecondsColumn:
         """Returns the times as cells (n) of such texts."""
         size, negative = np.abs(self.nanoseconds), self.nanoseconds < 0
         whole = size // SECOND
-        # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
+        # A leading 1 makes ten digits of the fraction, so that its leading zeros are kept.
         fraction = cells.format_integers(size - whole * SECOND + SECOND)[:, 1:]
         parts: list[Cells | bytes] = [style.quote, cells.format_integers(whole), b".", fraction, style.quote]
         if negative.any():
@@ -56,17 +56,17 @@ def format_seconds(nanoseconds: int) -> str:
 
 
 def find_time_width(form: TimeFormat | None) -> int:
-    """Returns the width of a column of times; without a format it is a clock, `10:00:00.123456789`."""
+    """Returns the width of a column of times; without a format, that of a time of day, `10:00:00.123456789`."""
     return _WIDTHS[form]
 
 
 def format_clock(time: str) -> str:
-    """Returns the clock of a time in ISO 8601."""
+    """Returns the time of day of a time in ISO 8601."""
     return time[_CLOCK]
 
 
 def make_clock_cells(times: Ints) -> Cells:
-    """Returns the clock of many times."""
+    """Returns the times of day of many times."""
     return cells.format_times(times)[:, _CLOCK]
 
 
@@ -94,7 +94,7 @@ class TimeClock:
         self._rows, self._deltas = rows[order], deltas[order]
 
     def read_column(self, reader: RowReader, rows: Ints) -> CellColumn:
-        """Returns the times of rows; of delta, of those that turn() was told of last."""
+        """Returns the times of rows; for delta, they must be among those of the last set_next_rows()."""
         if self.is_delta:
             return SecondsColumn(self._deltas[np.searchsorted(self._rows, rows)])
         times = reader.take_cells("time", rows).astype(np.int64)
@@ -102,7 +102,7 @@ class TimeClock:
 
 
 def find_start_time(session: Analysis) -> int:
-    """Returns the time of the first packet of the input; of the first message where nobody knows packets."""
+    """Returns the time of the first packet of the input; without packets, that of the first message."""
     if isinstance(session, Session):
         if session.packets.began is not None:
             return session.packets.began

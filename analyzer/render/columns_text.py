@@ -1,4 +1,4 @@
-"""Lines of cells for people: each column as wide as its widest cell, figures to the right."""
+"""Formats lines of cells for people: each column as wide as its widest cell, numbers to the right."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from analyzer.render.amounts import format_counted
 GAP = 2
 
 _TOGETHER = 4096
-"""Rows that are padded at one time."""
+"""Number of rows that are padded at a time."""
 
 
 def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
-    """Returns a line for each row. Columns in `left` are left-aligned. Cells are escaped here."""
+    """Yields a line for each row. Columns in `left` are left-aligned. Escapes the cells."""
     columns = list(map(_escape_column, zip(*rows, strict=True)))
     widths = [max(map(len, column)) for column in columns]
     for begin in range(0, len(rows), _TOGETHER):
@@ -27,7 +27,7 @@ def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({
 
 
 def _escape_column(cells: Sequence[str]) -> Sequence[str]:
-    """The cells of a column, made safe; most columns are as they are."""
+    """Returns the cells of a column, escaped; most columns need no escapes."""
     text = "".join(cells)
     safe = text.isprintable() and text.replace(ELLIPSIS, "").isascii()
     return cells if safe else [safe_text(cell) for cell in cells]
@@ -43,12 +43,12 @@ def format_columns(
 ) -> Iterator[str]:
     """Formats lines of at most `width` cells. If columns are left out, the last line says how many.
 
-    width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
+    width: None for no limit. least, dropped, lists: see analyzer.render.fitting.fit_columns().
     """
     if width is None:
         yield from align_rows(rows, left)
         return
-    from analyzer.render.fitting import align_cells, fit_columns  # pipes do without
+    from analyzer.render.fitting import align_cells, fit_columns  # not needed for pipes
 
     safe = [[safe_text(cell) for cell in row] for row in rows]
     cells, shown = fit_columns(safe, width, least, dropped, lists)

@@ -1,6 +1,6 @@
-"""Rows as csv and tsv: a header line, null as nothing, an error by its name, findings by their codes.
+r"""Formats rows as csv and tsv: a header line, null as empty cell, an error by its name, findings by their codes.
 
-tsv escapes tab, line breaks and backslash as \\t, \\n, \\r, \\\\; csv quotes as RFC 4180 says, behind the same
+tsv escapes tab, line breaks and backslash as \\t, \\n, \\r, \\\\; csv quotes according to RFC 4180, after the same
 escapes, so that a row is always one line. Other control characters of the capture go through safe_text.
 """
 
@@ -27,7 +27,7 @@ _PLAIN = bytes(set(range(0x20, 0x7F)) - {ord("\\")})
 
 
 class DelimitedForm:
-    """Rows as csv or tsv. `keys` are printed above the columns, `names` are what they are called in a row."""
+    """Formats rows as csv or tsv. `keys` are the titles of the columns, `names` the keys of a row."""
 
     edition = 0
     needs_requests = False
@@ -45,7 +45,7 @@ class DelimitedForm:
         yield format_delimited(reader.read_columns(self._names, rows), self._delimiter, self._json)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """Returns the cells and separators of the lines; what the body says is escaped cell by cell."""
+        """Returns the cells and separators of the lines; None if a column needs the body."""
         if not BODY_KEYS.isdisjoint(self._names):
             return None
         parts: list[Any] = []
@@ -73,7 +73,7 @@ def format_delimited(columns: list[list[Any]], delimiter: str, json: JsonWriter)
 
 
 def _format_column(column: list[Any], delimiter: str, json: JsonWriter) -> list[str]:
-    """A column of one kind at C speed, any other cell by cell."""
+    """Formats a column of one kind at C speed, any other column cell by cell."""
     kinds = set(map(type, column))
     if kinds <= {int, type(None)}:
         return _format_integers(column)
@@ -86,7 +86,7 @@ def _format_column(column: list[Any], delimiter: str, json: JsonWriter) -> list[
 
 
 def _format_integers(column: list[int | None]) -> list[str]:
-    """Integers as text, null as nothing: written as one JSON list and cut at its commas, which is thrice as fast."""
+    """Formats integers, null as empty text. It splits one JSON list at its commas, which is three times as fast."""
     if not column:
         return []
     try:
@@ -96,7 +96,7 @@ def _format_integers(column: list[int | None]) -> list[str]:
 
 
 def _is_harmless(text: str, delimiter: str) -> bool:
-    """Whether _escaped would leave it as it is."""
+    """Returns whether _escape() would leave a text unchanged."""
     plain = text.isascii() and not text.encode().translate(None, _PLAIN)
     return plain and (delimiter != "," or _QUOTED.isdisjoint(text))
 
@@ -116,7 +116,7 @@ def _format_cell(value: Any, delimiter: str, json: JsonWriter) -> str:
 
 
 def _escape(text: str, delimiter: str) -> str:
-    """One line, whatever the text."""
+    """Returns any text as one line."""
     if not (text.isascii() and text.isprintable()) or "\\" in text:
         escaped = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
         text = "\\".join(safe_text(part) for part in escaped.split("\\"))

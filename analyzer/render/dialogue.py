@@ -1,7 +1,7 @@
-"""One conversation as a dialogue: the messages of both sides in their order.
+"""Formats one conversation as a dialogue: the messages of both sides in order.
 
-A line a message: an arrow to the right for what the client sends, the number and time since the first message, what
-it is, its answer's latency, and the line for people; beneath it, if asked for, its fields or its bytes.
+One line for each message: an arrow to the right for the client's messages, the number and time since the first message,
+the operation, the latency of a response, and the info. Optionally the fields or bytes follow below it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEYS = (
     *("number", "from_client", "role", "protocol", "operation", "version", "length", "latency_ns", "partner"),
     *("error", "state", "info", "findings"),
 )
-"""Of a row, what a line tells."""
+"""The keys of a row that a line shows."""
 
 _INDENT: Line = (("", " " * 23),)
 _SECOND = 10**9
@@ -67,7 +67,7 @@ def format_field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
 
 
 def format_dump_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
-    """Formats a message's bytes as it was sent, with secrets masked, indented."""
+    """Formats a message's bytes as they were sent, with secrets masked, indented."""
     spans = () if limits.show_secrets else find_secret_spans(tree).get(0, ())
     most = None if limits.bytes_limit is None else DUMPED
     return (_INDENT + line for line in format_hexdump(tree.sources[0].data, spans, limit=most))

@@ -17,13 +17,13 @@ KEYS = (
 )  # fmt: skip
 
 _NAMES = {"operation": "messages", "version": "version"}
-"""What has changed where a change has the name of an operation."""
+"""What has changed, if a change has the name of an operation."""
 
 SHORT = 4
-"""Letters of a field that is named with the one around it."""
+"""Length of a field name up to which the enclosing name is shown, too."""
 
 NAMED, LONGEST = 6, 60
-"""Values that a sentence names, and characters of each."""
+"""Number of values that a sentence names, and length of each in characters."""
 
 
 def make_difference_objects(each: Difference) -> Iterator[dict[str, Any]]:
@@ -110,7 +110,7 @@ def _compare(change: Change) -> str:
 
 
 def _format_presence(each: Difference, what: str) -> str:
-    """A protocol that only one has, or operations of one."""
+    """Describes a protocol in only one capture, or operations in only one."""
     first = each.changes[0]
     if first.name == "messages":
         what = "An unknown protocol" if what == UNKNOWN else what
@@ -135,7 +135,7 @@ def _format_setting(each: Difference, what: str) -> str:
     first = each.changes[0]
     who = f" ({_list_values(each.clients)})" if each.clients else ""
     path = [part for part in first.name.split(".")[1:] if part != "request"]
-    name = path[-1] if len(path[-1]) > SHORT else ".".join(path[-2:])  # `name` alone tells nothing
+    name = path[-1] if len(path[-1]) > SHORT else ".".join(path[-2:])  # `name` alone is ambiguous
     return f"{what} {name} {_format_sets(first.before, first.after)}{who}."
 
 
@@ -149,7 +149,7 @@ def _format_programs(each: Difference, what: str) -> str:
 
 
 def _format_sets(before: Sequence[str], after: Sequence[str]) -> str:
-    """`was 1 and is 2`; what both have is named once."""
+    """Formats as `was 1 and is 2`; common values are named once."""
     new, removed = ([value for value in one if value not in other] for one, other in ((after, before), (before, after)))
     both = [value for value in after if value in before]
     if not both:
@@ -169,7 +169,7 @@ def _format_part(count: int, of: int) -> str:
 
 
 def _format_chance(change: Change) -> str:
-    """The significance; nothing for a fact."""
+    """Formats the significance; an empty text for a fact."""
     chance = change.significance
     if chance is None:
         return ""

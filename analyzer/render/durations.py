@@ -1,7 +1,7 @@
-"""Durations for people: three digits, in the unit that suits; one at a time or in columns.
+"""Formats durations for people: three digits, in the suitable unit; one at a time or in columns.
 
-Theory. A duration is rounded to hundredths of its unit, in whole numbers: what is printed is one of a few thousand
-texts, so a column of a million durations is a column of numbers of texts.
+Theory. A duration is rounded to hundredths of its unit, in integers. So there are only a few thousand texts, and a
+column of a million durations is a column of numbers of texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from analyzer.columns.values import CellStyle, TextTable
 
 UNITS = ((1, "ns"), (10**3, "us"), (10**6, "ms"), (10**9, "s"))
 _LIMITS = (1000, 999_500, 999_500_000)
-"""Nanoseconds from which on the next unit is taken: where three digits would be four."""
+"""Nanoseconds from which on the next unit is used, because three digits would become four."""
 
 _PER_UNIT = 100_000
 """Numbers of texts for each unit: hundredths below a thousand."""
@@ -30,7 +30,7 @@ def format_duration(nanoseconds: int | None) -> str:
 
 
 def _count_hundredths(size: int, unit: int) -> int:
-    """A duration in hundredths of its unit, to three digits; seconds to all."""
+    """Returns a duration in hundredths of its unit, rounded to three digits; seconds are not rounded further."""
     one = UNITS[unit][0]
     if unit == 0:
         return size * 100

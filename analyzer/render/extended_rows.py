@@ -1,7 +1,7 @@
-"""Rows with more than their own keys: fields by path, another form of time, names of hosts.
+"""Reads rows with more than their own keys: fields by path, other formats of time, names of hosts.
 
-Theory. A form of output asks a reader for columns by name and need not know where they come from. So what is asked
-beyond the keys of a row is one more reader, which knows more names.
+Theory. An output format reads columns by name from a reader and need not know where they come from. So additional
+columns come from another reader, which knows more names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from analyzer.query.path_columns import CellFormat, PathReader
 
 ENDPOINTS = {"source": True, "destination": False}
-"""Keys that people read with names in the place of addresses, and whether they are the sender."""
+"""Keys that show names instead of addresses to people, and whether they are the sender."""
 
 
 class ExtendedRowReader(RowReader):
     """Reads the keys of a RowReader, the fields of `paths`, and `time` in the format of `clock`.
 
-    with_names: sender and receiver are the names that captures have for addresses.
+    with_names: sender and receiver are the names that captures give to addresses.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ExtendedRowReader(RowReader):
         self._clock, self._with_names = clock, with_names
         self._paths: PathReader | None = None
         if paths:
-            from analyzer.query.path_columns import PathReader  # rows as they are do without fields
+            from analyzer.query.path_columns import PathReader  # not needed without fields
 
             self._paths = PathReader(self, paths, shape)
 
@@ -64,7 +64,7 @@ class ExtendedRowReader(RowReader):
     def read_objects(
         self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Returns an object for each row; paths in bodies are read for all rows at once."""
+        """Yields an object for each row; paths in bodies are read for all rows at once."""
         special = [key for key in keys if self._is_special(key)]
         if not special:
             return super().read_objects(keys, rows, named)

@@ -1,7 +1,7 @@
-"""The optional parts of the program (extras): what each needs, how large it is, and the command that installs it.
+"""The optional parts of the program (extras): their modules and sizes, and the command that installs each.
 
-Theory. The command depends on how the program was installed. pip notes in direct_url.json where a package came from;
-pipx keeps pipx_metadata.json in the environment that it made, and an environment of uv may have no pip.
+Theory. The command depends on how the program was installed. pip writes the origin of a package into direct_url.json;
+pipx keeps pipx_metadata.json in its environment; an environment of uv may have no pip.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from analyzer.render.bug_report import PROGRAM
 
 
 class Extra(NamedTuple):
-    """modules: what is always imported; size: of the download and of the installation; sometimes: what one option of
-    the command imports.
+    """The needs of an extra. modules: always imported; size: of the download and of the installation.
+
+    sometimes: modules that only one option of the command imports.
     """
 
     modules: tuple[str, ...]
@@ -44,7 +45,7 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "web": Extra(("textual_serve", "aiohttp"), "4 MB to download, 17 MB installed"),
 }
-"""By name, the smaller first: a module that two of them bring is installed with the smaller one."""
+"""By name, smaller ones first: if two extras contain a module, the smaller one is suggested."""
 
 
 def is_installed(extra: str) -> bool:
@@ -55,7 +56,7 @@ def is_installed(extra: str) -> bool:
 def require_extra(extra: str, what: str, *, whole: bool = False) -> None:
     """Raises UserError if an extra is not installed.
 
-    what: the part of the program that needs it. whole: it also needs the modules that are imported sometimes.
+    what: the part of the program that needs it. whole: it also needs the modules in `sometimes`.
     """
     modules = EXTRAS[extra].modules + (EXTRAS[extra].sometimes if whole else ())
     missing = [name for name in modules if _is_missing(name)]
@@ -89,12 +90,12 @@ def _make_sentence(extra: str, what: str, module: str) -> str:
 def _is_missing(module: str) -> bool:
     try:
         return find_spec(module) is None
-    except (ImportError, ValueError):  # its package is missing; or sys.modules says that it is not to be had
+    except (ImportError, ValueError):  # its package is missing, or sys.modules marks it as missing
         return True
 
 
 def _find_source(extra: str) -> str:
-    """What pip is given: the checkout, the folder or the name that the program was installed from, with the extra."""
+    """Returns pip's argument: the checkout, folder or name that the program was installed from, with the extra."""
     origin = _read_origin()
     url = urlsplit(str(origin.get("url", "")))
     folder = origin.get("dir_info")
@@ -107,7 +108,7 @@ def _find_source(extra: str) -> str:
 
 
 def _read_origin() -> Mapping[str, object]:
-    """What pip noted about the place that this program came from; nothing for a package index."""
+    """Returns pip's record of the origin of this program; empty for a package index."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -119,7 +120,7 @@ def _read_origin() -> Mapping[str, object]:
 
 
 def _list_requirements(extra: str) -> list[str]:
-    """What an extra asks for, by the names of the packages."""
+    """Returns the requirements of an extra."""
     from importlib.metadata import requires
 
     marker = re.compile(rf"""(.+?) *; *extra *== *['"]{extra}['"]""")
@@ -127,5 +128,5 @@ def _list_requirements(extra: str) -> list[str]:
 
 
 def _quote_words(words: list[str]) -> str:
-    """The words for a shell; what has brackets or comparisons stands in quotes."""
+    """Quotes words for a shell."""
     return " ".join(map(shlex.quote, words))

@@ -1,6 +1,6 @@
-"""Text that fits a terminal: cut without splitting a number, wrapped at words, tables without what says least.
+"""Fits text into a terminal: cuts without splitting a number, wraps at words, drops the least important columns.
 
-Widths are counted in cells, for a CJK character takes two. Texts are safe for terminals already
+Widths are counted in cells, because a CJK character takes two. Texts are safe for terminals already
 (analyzer.columns.text).
 """
 
@@ -17,14 +17,14 @@ GAP = 2
 
 _NUMBER = re.compile(r"\d[\w.,:%]*")
 _BEFORE, _BEHIND = 64, 32
-"""Characters on both sides of a cut in which a number is sought."""
+"""Number of characters on both sides of a cut that are searched for a number."""
 
 
 def count_cells(text: str) -> int:
     """Returns how many terminal cells a text takes."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # most texts do without
+    from rich.cells import cell_len  # most texts are ASCII
 
     return cell_len(text)
 
@@ -37,7 +37,7 @@ def cut_end(text: str, width: int) -> str:
 
 
 def cut_middle(text: str, width: int) -> str:
-    """Cuts a text to `width` cells in its middle: topics and paths often begin alike."""
+    """Cuts a text to `width` cells in its middle, because topics and paths often begin alike."""
     if count_cells(text) <= width:
         return text
     back = (width - 1) // 2
@@ -49,7 +49,7 @@ def cut_middle(text: str, width: int) -> str:
 def wrap_text(text: str, width: int, first: str = "", indent: str | None = None) -> Iterator[str]:
     """Wraps a text to lines of at most `width` cells, at spaces where possible.
 
-    first: what stands before the text; indent: before its other lines, by default as many spaces.
+    first: precedes the text; indent: precedes its other lines, by default as many spaces.
     """
     indent = " " * count_cells(first) if indent is None else indent
     line, is_empty = first, True
@@ -72,10 +72,10 @@ def fit_columns(
     dropped: Sequence[int],
     lists: frozenset[int],
 ) -> tuple[list[list[str]], list[int]]:
-    """Fits cells into columns of `width` cells together; returns them with the numbers of columns left.
+    """Fits cells into columns of `width` cells together; returns them with the numbers of the remaining columns.
 
-    rows: with the head. least: columns of names, that may become so narrow; they lose their middle, those of `lists`
-    their end. dropped: columns in the order in which they are left out, when no name can become narrower.
+    rows: including the titles. least: columns of names, with their minimum width; they are cut in the middle, those of
+    `lists` at the end. dropped: columns in the order in which they are left out, when no name can become narrower.
     """
     widths = [max(map(count_cells, column)) for column in zip(*rows, strict=True)]
     left = list(range(len(widths)))
@@ -89,7 +89,7 @@ def fit_columns(
 
 
 def align_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterator[str]:
-    """Returns a line for each row of cells, aligned by column, for any characters."""
+    """Yields a line for each row of cells, aligned by column, for any characters."""
     every = list(rows)
     widths = [max(map(count_cells, column)) for column in zip(*every, strict=True)]
     for row in every:
@@ -102,7 +102,7 @@ def align_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterator
 
 
 def _narrow_widths(widths: list[int], left: Sequence[int], width: int, least: Mapping[int, int]) -> None:
-    """Takes from the widest names what is too much."""
+    """Narrows the widest names until the columns fit."""
     over = _add_widths([widths[each] for each in left]) - width
     while over > 0:
         names = [each for each in left if widths[each] > least.get(each, widths[each])]
@@ -121,16 +121,16 @@ def _add_widths(widths: Sequence[int]) -> int:
 
 
 def _count_fitting(text: str, width: int) -> int:
-    """How many characters of a text take at most so many cells."""
+    """Returns how many characters of a text take at most `width` cells."""
     if text.isascii():
         return min(len(text), width)
-    from rich.cells import set_cell_size  # most texts do without
+    from rich.cells import set_cell_size  # most texts are ASCII
 
     return len(set_cell_size(text, width).rstrip()) if count_cells(text) > width else len(text)
 
 
 def _find_before_number(text: str, at: int) -> int:
-    """A place to cut, or that before the number in which it is, or which ends there: nobody could see that it does."""
+    """Returns a place to cut; in or behind a number, the place before it, because a cut number misleads."""
     begin = max(at - _BEFORE, 0)
     for found in _NUMBER.finditer(text, begin, at + _BEHIND):
         if found.start() < at <= found.end():
@@ -139,7 +139,7 @@ def _find_before_number(text: str, at: int) -> int:
 
 
 def _find_behind_number(text: str, at: int) -> int:
-    """The same, behind it."""
+    """Returns the same, but the place behind the number."""
     for found in _NUMBER.finditer(text, max(at - _BEFORE, 0), at + _BEFORE):
         if found.start() <= at < found.end():
             return found.end()
@@ -147,9 +147,9 @@ def _find_behind_number(text: str, at: int) -> int:
 
 
 class LineCutter:
-    """Writes whole lines to an output; lines of more than `width` cells are cut and end in `mark`.
+    """Writes whole lines to an output; cuts lines of more than `width` cells and ends them with `mark`.
 
-    Blanks at the end of a line are left out. What is written are whole lines, one or more.
+    Removes spaces at the end of lines. Each write must consist of one or more whole lines.
     """
 
     def __init__(self, out: Out, width: int, mark: str) -> None:

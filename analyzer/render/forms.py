@@ -1,8 +1,8 @@
-"""Forms of output: the interface that each implements, and the two ways from rows to lines.
+"""Forms of output: the interface of each form, and the two paths from rows to lines.
 
-Theory. A form writes rows one by one (`plain`), which always works. It also says what a line is made of (`frame`):
-constants, columns of the index as cells, and slots for what the body says (`said`). Alike rows are then written
-together, and so are all rows when nothing of the body is asked for.
+Theory. A form can format rows one by one (format_rows), which always works. It can also describe a line (make_frame):
+constants, columns of the index as cells, and slots for texts of the body (format_slots). Then similar rows are
+formatted together, and so are all rows if the line has no slot.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from dissectors.symbolic_values import WrittenValue
 
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256
-"""Lines that are joined to be given out as one piece: what stays in the processor's cache."""
+"""Number of lines that are joined to one piece of output, so that it stays in the processor's cache."""
 
 _LONG = 8192
-"""Bytes of a line from which on, on average, lines are given out as they are: a copy costs more than a call."""
+"""Average bytes of a line above which lines are not joined: a copy costs more than a call."""
 
 
 class BodySlot(NamedTuple):
-    """A place in a line where a text of the body goes."""
+    """A slot in a line for a text of the body."""
 
     name: str
 
 
 LineFrame = Sequence[bytes | Cells | BodySlot]
-"""What lines are made of, from left to right; cells have a row for each line."""
+"""The parts of lines from left to right; cells have a row for each line."""
 
 
 class RowForm(Protocol):
@@ -46,19 +46,19 @@ class RowForm(Protocol):
 
     @property
     def edition(self) -> int:
-        """A number that changes when the same body gets another text. It is read after frame()."""
+        """A number that changes when the same body gets another text. It is read after make_frame()."""
 
     @property
     def needs_requests(self) -> bool:
-        """Whether a slot is the summary line, which may need fields of the request of an answer."""
+        """Whether a slot is the summary line, which may need request fields for a response."""
 
     def format_head(self) -> bytes:
         """Returns the bytes before all rows, such as a line of titles."""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """Yields the lines of rows, each with its line break, or all in one piece where no frame has a slot.
+        """Yields the lines of rows, each with its line break, or all in one piece if no frame has a slot.
 
-        A row is decoded when its line is taken: what a message holds can be far larger than the message.
+        A row is decoded when its line is requested, because decoded values can be far larger than the message.
         """
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
@@ -68,7 +68,7 @@ class RowForm(Protocol):
         """
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """Returns the texts of the slots, of a body with all that there is to say of its row."""
+        """Returns the texts of the slots, from a body with all findings of its row."""
 
 
 class RowWriter:
@@ -121,7 +121,7 @@ class RowWriter:
 
 
 def _split_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in pieces that are not small, none of which is a copy of a long line."""
+    """Yields the same text in larger pieces; long lines are not copied."""
     while some := list(islice(lines, _AT_ONCE)):
         if sum(map(len, some)) > len(some) * _LONG:
             yield from some
@@ -130,7 +130,7 @@ def _split_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _splice_lines(lines: list[bytes], splices: Sequence[tuple[WrittenValue, Values]]) -> list[bytes]:
-    """Lines with the texts that are too long for cells, which stand in `splices` in their order in a line."""
+    """Inserts texts that are too long for cells, from `splices`, into lines, in order."""
     if not splices:
         return lines
     texts = [mark.write(values) for mark, values in splices]
@@ -142,7 +142,7 @@ def _weave_texts(parts: list[bytes], texts: list[bytes]) -> bytes:
 
 
 def _merge_frame(frame: LineFrame, count: int) -> Iterator[Cells | BodySlot]:
-    """The same with neighbours put together: taking some rows out of each part costs a call."""
+    """Yields the frame with adjacent parts merged, because selecting rows of each part costs a call."""
     run: list[bytes | Cells] = []
     for part in [*frame, None]:
         if not isinstance(part, BodySlot) and part is not None:

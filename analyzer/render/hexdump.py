@@ -1,4 +1,4 @@
-"""Bytes as hexdump -C shows them, with secrets masked."""
+"""Formats bytes like hexdump -C, with secrets masked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _format_line(at: int, row: bytes, styles: list[str], width: int, digits: int
 
 
 def _choose_joint_style(left: str, right: str) -> str:
-    """The style of the space between two bytes."""
+    """Returns the style of the space between two bytes."""
     return left if left == right else ""
 
 

@@ -1,5 +1,6 @@
-"""What the rest of a capture tells about a message, for people and as JSON: who said what its ids mean, all that its
-session holds, and its part in stories.
+"""Formats facts from the rest of a capture about a message, for people and as JSON.
+
+The facts are the names of its ids and who gave them, the contents of its session, and its part in reports.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from dissectors.name_binding import SessionContents, SessionPartition
 
 MOST, MOST_PARTITIONS = 24, 16
-"""Names and topics that are shown, and partitions of a topic."""
+"""Number of names and topics that are shown, and of partitions of a topic."""
 
 _LONGEST = 400
 
 
 def format_known(known: RelatedValues) -> Iterator[Line]:
-    """Yields a line for each resolved name, and for each topic of the session, up to a limit."""
+    """Yields a line for each resolved name, report and topic of the session, up to a limit."""
     for each in known.named[:MOST]:
         what, phrase_text = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
         suffix = "" if each.row is None else f" (message {each.row + 1})"

@@ -1,7 +1,7 @@
-"""Lines of styled text: what renderers make, and terminals and the TUI print.
+"""Lines of styled text, which renderers make, and terminals and the TUI print.
 
-A line is a tuple of (style, text); text has been through safe_text. Styles are names, so that this package needs
-neither rich nor textual, and a plain line is its texts joined.
+A line is a tuple of (style, text); each text has been through safe_text. Styles are names, so that this package needs
+neither rich nor textual. A plain line is its texts joined.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STYLES = {
     "warning": "yellow",
     "error": "bold red",
 }
-"""Style names, and what they are in rich's words."""
+"""Style names, and their rich equivalents."""
 
 
 def strip_styles(line: Line) -> str:
@@ -34,7 +34,7 @@ def strip_styles(line: Line) -> str:
 
 
 def print_lines(lines: Iterable[Line], file: TextIO, color: bool) -> None:
-    """Prints to a terminal in colour, or anywhere as plain text; rich is imported for colour only."""
+    """Prints to a terminal in colour, or anywhere as plain text; imports rich for colour only."""
     if not color:
         file.writelines(strip_styles(line) + "\n" for line in lines)
         return

@@ -1,4 +1,4 @@
-"""One message for people: title, findings, tree, and a dump of each of its sources."""
+"""Formats one message for people: title, findings, tree, and a dump of each of its sources."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from analyzer.render.tree_text import format_finding, format_title, format_tree
 from dissectors.field import Tree
 
 DUMPED = 4096
-"""Bytes of a source that are dumped unless all are asked for."""
+"""Number of bytes of a source that are dumped, unless the user asks for all."""
 
 EMPTY: Line = (("", ""),)
 MOST_COMMENTS, LONGEST_COMMENT = 20, 1000
-"""Comments that are shown, and characters of one."""
+"""Number of comments that are shown, and length of one in characters."""
 
 
 def format_message(message: PrintedMessage, tree: Tree, limits: Limits) -> Iterator[Line]:
@@ -45,9 +45,10 @@ def format_row_place(
 ) -> Iterator[Line]:
     """Formats the lines about a row (its ROW_KEYS): addresses, time, partner and packets.
 
-    comments: of packets, by their numbers. ends: other names of source and destination.
+    comments: of packets, with their numbers. ends: other names of source and destination.
     """
-    from analyzer.render.durations import format_duration  # columns need NumPy; a message without a capture has none
+    # brings NumPy, which a message without a capture does not need
+    from analyzer.render.durations import format_duration
 
     yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
     source, destination = (cells["source"], cells["destination"]) if ends is None else map(safe_text, ends)

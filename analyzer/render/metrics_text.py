@@ -1,4 +1,4 @@
-"""Figures of groups for people: `stats --by`, `--conversations` and `--endpoints` as tables."""
+"""Formats metrics of groups for people: the tables of `stats --by`, `--conversations` and `--endpoints`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from analyzer.render.fitting import wrap_text
 from analyzer.render.sparkline import BLOCKS, draw_sparkline
 
 LONGEST = 60
-"""Characters of a name."""
+"""Length of a name in characters."""
 
 LEAST = 16
-"""Characters of a name that are left where there is little room."""
+"""Characters of a name that remain in a narrow terminal."""
 
 INDENT = "  "
-"""Before the second line of a long foot."""
+"""Precedes the second line of a long foot."""
 
 Show = Callable[[Any], str]
 
@@ -44,10 +44,10 @@ SHOWN: Mapping[str, tuple[str, Show]] = {
     "p999_ns": ("p99.9", format_duration),
     "max_ns": ("max", format_duration),
 }
-"""What is shown of a group, what it is called above its column, and how it is written."""
+"""The metrics of a group: column title and format function."""
 
 _LESS_OF_CONVERSATIONS = (8, 1, 9, 7, 5, 6, 4)
-"""Columns of conversations in the order in which they are left out: when they began, the protocol, how long."""
+"""Columns of conversations in the order in which they are left out: beginning, protocol, duration and so on."""
 
 
 def _format_time(time: int | None) -> str:
@@ -62,7 +62,7 @@ _NETWORK: Sequence[tuple[str, str, Show]] = (
     ("closed", "zero_window_time_ns", _format_time),
     ("reset by", "reset", lambda side: side or "-"),
 )
-"""Columns of conversations that the network gives, where any has a value."""
+"""Columns of conversations with network metrics, shown if any row has a value."""
 
 _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
@@ -80,9 +80,9 @@ def _has_values(name: str, metrics: Metrics) -> bool:
 def format_groups(
     found: Statistics, groups: Sequence[GroupStatistics], bars: str = BLOCKS, width: int | None = None
 ) -> Iterator[str]:
-    """Yields a head and a line for each group, with its share of all messages.
+    """Yields a title line and a line for each group, with its share of all messages.
 
-    width: cells of a line; figures are left out from the right where there is no room for them.
+    width: cells of a line; metrics that do not fit are left out, from the right.
     """
     names = select_metrics(groups)
     in_time = found.by == (TIME,)
@@ -95,7 +95,7 @@ def format_groups(
         cells += [SHOWN[name][1](getattr(group.metrics, name)) for name in names]
         rows.append([*cells, shape[place]] if in_time else cells)
     keys = range(len(found.by))
-    # A time is a number, and numbers are not cut.
+    # A time is a number, which must not be cut.
     least = {place: LEAST for place, key in enumerate(found.by) if key != TIME}
     dropped = range(len(head) - 1, len(found.by), -1)
     yield from format_columns(rows, frozenset(keys), width, least, dropped)
@@ -115,7 +115,7 @@ def _format_foot(found: Statistics, shown: int) -> str:
 
 
 def _choose_format(key: str) -> Show:
-    """How the values are written that messages are grouped by: numbers that have names are told by them."""
+    """Returns how the values of a key are formatted; numbers with names are shown by name."""
     if key == TIME:
         return lambda value: format_value(value, format_iso_time)
     field = field_of(key)
@@ -125,7 +125,7 @@ def _choose_format(key: str) -> Show:
 
 
 def format_value(value: Any, label: Label | None = None) -> str:
-    """Formats a value that messages are grouped by as a cell; `-` for none."""
+    """Formats a value of a group key as a cell; `-` for None."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -137,7 +137,7 @@ def format_value(value: Any, label: Label | None = None) -> str:
 
 
 def format_conversations(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
-    """Yields a head and a line for each connection."""
+    """Yields a title line and a line for each connection."""
     head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
     shown = [column for column in _NETWORK if any(getattr(each, column[1]) for each in found[:most])]
     rows = [
@@ -160,7 +160,7 @@ def format_conversations(found: Sequence[Conversation], most: int | None, width:
 
 
 def format_endpoints(found: Sequence[Endpoint], most: int | None, width: int | None = None) -> Iterator[str]:
-    """Yields a head and a line for each endpoint."""
+    """Yields a title line and a line for each endpoint."""
     head = ("endpoint", "connections", "messages", "bytes", "sent", "bytes", "received", "bytes")
     rows = [
         (

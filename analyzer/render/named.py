@@ -1,4 +1,4 @@
-"""Names in the place of ids in lines for people, for forms: they write rows of a reader at a time."""
+"""Puts names in place of ids in lines for people, for output forms."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LineNamer:
         return 0 if self._naming is None else self._naming.edition
 
     def bind_reader(self, reader: RowReader) -> TopicNamer:
-        """Returns the namer for the rows of another reader."""
+        """Returns the namer for the rows of a reader."""
         found = self._naming
         if found is None or found.session is not reader.session or found.streaming is not reader.streaming:
             found = self._naming = TopicNamer(reader.session, streaming=reader.streaming)
         return found
 
     def fill_in_names(self, body: Body, dissector: Dissector, context: Context) -> Body:
-        """Returns a body of the rows that of() was asked about last, with names in it."""
+        """Returns a body with names, for the rows that the namer was told last."""
         return body if self._naming is None else self._naming.fill_in_names(dissector, body, context)

@@ -18,12 +18,12 @@ from dissectors.api import Body, Context, Dissector
 
 
 class NdjsonForm:
-    """Rows as JSON objects, one a line."""
+    """Formats rows as JSON objects, one a line."""
 
     edition = 0
 
     def __init__(self, keys: Sequence[str], limits: Limits) -> None:
-        # A name stands in an object once.
+        # An object has each name once.
         self._keys, self._json = list(dict.fromkeys(keys)), JsonWriter(limits)
         self.needs_requests = "info" in self._keys
         self._marking = MarkingWriter(limits)
@@ -55,13 +55,14 @@ class NdjsonForm:
 
 
 SURE_KEYS = frozenset(("number", "stream", "from_client", "length", "offset", "first_packet", "last_packet"))
-"""Keys of rows that are a number or a flag in every row."""
+"""Keys that are a number or a flag in every row."""
 
 
 class UniformForm(NdjsonForm):
-    """Rows as JSON objects whose keys have one type in all lines, for readers that infer types from the first lines.
+    """Formats rows as JSON objects whose keys have one type in all lines, for readers that infer types.
 
-    What can be null, or has several types, is text: empty for null, JSON for a structure. Keys of SURE_KEYS stay.
+    Values that can be null, or have several types, are text: empty for null, JSON for a structure. SURE_KEYS are
+    unchanged.
     """
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Objects of the same keys in any form for programs: JSON lines, a JSON array, csv, tsv."""
+"""Writes objects with the same keys in any form for programs: JSON lines, a JSON array, csv, tsv."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from analyzer.decode.jsonable import JsonWriter, Limits
 
 TOGETHER = 4096
-"""Objects that are written at one time."""
+"""Number of objects that are written at a time."""
 
 FORMS = ("ndjson", "json", "csv", "tsv")
 
@@ -25,9 +25,9 @@ class Out(Protocol):
 
 
 class JsonArray:
-    """Writes lines of JSON, each an object, as the items of one array. `end` writes what follows the last one.
+    """Writes lines of JSON, each an object, as the items of one array. `end` writes the end of the array.
 
-    begun: whether some have been written.
+    begun: whether some have been written already.
     """
 
     def __init__(self, out: Out, *, begun: bool = False) -> None:
@@ -46,14 +46,14 @@ class JsonArray:
             self.write(line)
 
     def end(self) -> None:
-        """Writes the end of the JSON array; without any object before it, the whole empty array."""
+        """Writes the end of the JSON array; if it has no items, the whole empty array."""
         self._out.write(b"\n]\n" if self._begun else b"[]\n")
 
 
 def write_objects(
     out: Out, form: str, keys: Sequence[str], objects: Iterable[Mapping[str, Any]], limits: Limits | None = None
 ) -> None:
-    """Writes objects in one of FORMS. keys: the columns of csv and tsv; what an object lacks is empty there."""
+    """Writes objects in one of FORMS. keys: the columns of csv and tsv; missing values are empty there."""
     writer = JsonWriter(limits)
     if form == "ndjson":
         for each in objects:

@@ -1,4 +1,4 @@
-"""What an overview and other statistics are in JSON: the keys of docs/reference/output.md."""
+"""Makes the JSON objects of an overview and other statistics: the keys of docs/reference/output.md."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _make_span(first: int | None, last: int | None) -> Mapping[str, Any]:
 
 
 def _make_distribution(counts: Sequence[int]) -> list[Json]:
-    """Buckets that have any: from `ns` up to the next edge."""
+    """Returns the buckets that are not empty: each from `ns` up to the next edge."""
     return [{"ns": int(EDGES[place]), "answers": many} for place, many in enumerate(counts) if many]
 
 

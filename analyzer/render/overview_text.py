@@ -1,13 +1,11 @@
-"""The overview of a capture on one screen, for people.
+"""Formats the overview of a capture on one screen, for people.
 
-Theory. Somebody who is called at night asks in this order: what is this and when was it, is anything wrong, who does
-how much of what and how fast, and about what. So after the head comes what failed and what was never answered, said
-also where that is nothing; then everything that has figures, in one table; then who talks to whom, and topics and
-paths. Long lists end in a number that says how much is left out.
+Theory. An engineer on call asks in this order: what is this and when was it; is anything wrong; which operations, how
+many and how fast; about what. So after the head come errors and unanswered requests, also if there are none; then one
+table with all metrics; then connections, topics and paths. A long list ends with the number of items that are left out.
 
-A terminal that is narrower than the table breaks each of its lines, and nobody can read that. So long names are
-shortened, then columns are left out, those first that can best be done without. A column in which nothing stands is
-left out always.
+A terminal that is narrower than the table would wrap each of its lines, which is unreadable. So long names are
+shortened first, then columns are left out, the least important first. An empty column is always left out.
 """
 
 from __future__ import annotations
@@ -27,16 +25,16 @@ from analyzer.render.fitting import cut_end
 from analyzer.render.sparkline import BLOCKS, draw_sparkline, narrow_counts
 
 LINES, FEWEST, CLIENTS = 16, 6, 4
-"""Lines for protocols and operations, operations that are shown however many protocols there are, and clients."""
+"""Lines for protocols and operations; operations that are shown however many protocols there are; clients."""
 
 NAMES = (31, 24, 16)
-"""Characters of a name, in a wide terminal and in narrower ones."""
+"""Length of a name in characters, in a wide terminal and in narrower ones."""
 
 DISTRIBUTION = 12
-"""Characters of the distribution of latencies."""
+"""Width of the distribution of latencies in characters."""
 
 EMPTY = '""'
-"""What an empty name looks like."""
+"""Stands for an empty name."""
 
 NAME, VERSIONS, HISTOGRAM = "", "versions", "latencies"
 HEAD = (NAME, VERSIONS, "messages", "bytes", "msg/s", "unansw.", "errors", "p50", "p99", "max", HISTOGRAM)
@@ -62,7 +60,7 @@ def format_overview_table(found: Overview, width: int, bars: str = BLOCKS) -> It
 
 
 def _iterate_layouts() -> Iterator[tuple[int, Sequence[str]]]:
-    """Characters of a name and columns that are left out, the widest table first."""
+    """Yields the length of names and the columns that are left out, the widest table first."""
     wide, usual, short = NAMES
     yield wide, ()
     for many in range(len(DISPENSABLE) + 1):
@@ -73,7 +71,7 @@ def _iterate_layouts() -> Iterator[tuple[int, Sequence[str]]]:
 def _draw_table(
     titles: dict[str, str], rows: Sequence[Sequence[str]], shown_titles: Sequence[str], longest: int
 ) -> list[str]:
-    """The kept columns, with names of at most so many characters."""
+    """Returns the table with some columns, and names of at most `longest` characters."""
     places = [HEAD.index(title) for title in shown_titles]
     cells = [[row[place] for place in places] for row in rows]
     for row in cells:
@@ -83,7 +81,7 @@ def _draw_table(
 
 
 def _list_operations(found: Overview, low: int, high: int, bars: str) -> Iterator[Sequence[str]]:
-    """Protocols, and beneath each those of its operations that are among the most frequent of all."""
+    """Yields protocols, each followed by those of its operations that are among the most frequent of all."""
     chosen = found.operations[: max(LINES - len(found.protocols), FEWEST)]
     for protocol in found.protocols:
         (name,) = protocol.key
@@ -97,7 +95,7 @@ def _list_operations(found: Overview, low: int, high: int, bars: str) -> Iterato
 
 
 def _list_clients(found: Overview) -> Iterator[Sequence[str]]:
-    """Those with most messages, where any message says its client."""
+    """Yields the clients with the most messages, if any message has a client."""
     groups = found.clients.groups
     if all(group.key == (None,) for group in groups):
         return
@@ -110,7 +108,7 @@ def _list_clients(found: Overview) -> Iterator[Sequence[str]]:
 
 
 def _make_cells(name: str, versions: str, metrics: Metrics, shape: str) -> Sequence[str]:
-    """One for each of HEAD; the name is made safe where it is cut."""
+    """Returns one cell for each of HEAD; the name is escaped where it is cut."""
     return (
         name,
         versions,
@@ -137,7 +135,7 @@ def _shorten_versions(versions: Sequence[int]) -> str:
 
 
 def _find_range(operations: Sequence[OperationMetrics]) -> tuple[int, int]:
-    """The first bucket of latencies that has any, and the one behind the last; (0, 0) without any."""
+    """Returns the first bucket of latencies that is not empty, and the one behind the last; (0, 0) if all are empty."""
     there = [place for each in operations for place, many in enumerate(each.latencies) if many]
     return (min(there), min(max(there) + 1, len(EDGES) - 1)) if there else (0, 0)
 
@@ -148,16 +146,18 @@ def _draw_distribution(each: OperationMetrics, low: int, high: int) -> Sequence[
 
 
 WIDTH, NARROWEST = 120, 40
-"""Characters of a line where nobody says how many there is room for, and below which it is not worth the trouble."""
+"""Characters of a line if the width is unknown, and the smallest width that is used."""
 
 CONNECTIONS, SUBJECTS, KINDS = 4, 8, 20
-"""How many of each are named at most."""
+"""Largest number of each that is named."""
 
 LABEL_WIDTH = 46
-"""Characters of a line beside what is drawn over time."""
+"""Characters of a line beside the sparkline over time."""
 
 LONGEST, LEAST, BEHIND, ERROR_LINES = 50, 10, 14, 2
-"""Characters of a part of a sentence, and of the first one behind a long title; room for what is left out; lines."""
+"""Characters of a part of a sentence, and of the first one behind a long title; characters for the count of the rest;
+lines for errors.
+"""
 
 INDENT = "  "
 
@@ -198,7 +198,7 @@ def _format_head(found: Overview, source: str, bars: str, width: int) -> Iterato
 
 
 def _format_streams(found: Overview) -> str:
-    """Connections that carried nothing are often those that were refused."""
+    """Formats the number of streams, and of silent ones; these were often refused."""
     silent = found.streams - len(found.connections)
     text = f"{found.streams:,} stream{'' if found.streams == 1 else 's'}"
     return text + (f" ({silent:,} silent)" if 0 < silent < found.streams else "")
@@ -217,7 +217,7 @@ def _explain_nothing(found: Overview) -> str:
 
 
 def _format_troubles(found: Overview, width: int) -> Iterator[str]:
-    """What failed, what was never answered, what the bytes say; that there is none, if so."""
+    """Yields errors, unanswered requests and findings; says so if there are none."""
     total = found.total
     if found.failures:
         kinds = [f"{each.operation or '?'} {each.error} {each.messages:,}" for each in found.failures[:KINDS]]
@@ -241,7 +241,7 @@ def _format_troubles(found: Overview, width: int) -> Iterator[str]:
 
 
 def _format_network(found: Overview, width: int) -> Iterator[str]:
-    """What the network cost, where it cost anything."""
+    """Yields the cost of the network, if there is any."""
     network = found.network
     parts = [
         f"{format_counted(count, what)}{did}{f' cost {format_duration(cost)}' if cost else ''}"
@@ -265,7 +265,7 @@ def _format_findings(found: Overview, width: int) -> Iterator[str]:
 
 
 def _format_topics(found: Overview, width: int) -> Iterator[str]:
-    """Who talks to whom, and about what."""
+    """Yields the connections with the most messages, and topics and paths."""
     top = [f"{each.connection} {each.messages:,}" for each in found.connections[:CONNECTIONS]]
     yield from _wrap_parts("connections:", top, width, 1, len(found.connections))
     for each in found.subjects:
@@ -277,7 +277,7 @@ def _format_topics(found: Overview, width: int) -> Iterator[str]:
 
 
 def _wrap_parts(title: str, parts: Sequence[str], width: int, lines: int = 2, there: int = 0) -> Iterator[str]:
-    """A title and parts with commas between, in at most so many lines; then how many more than these `there` are."""
+    """Yields a title and comma-separated parts in at most `lines` lines, and how many of `there` parts are left out."""
     line, shown = title, 0
     for part in parts:
         available = width - len(_format_left_out(there - shown - 1)) - (shown + 1 < len(parts))

@@ -1,4 +1,4 @@
-"""Prints a message without a capture: its protocol, and its tree."""
+"""Recognises and decodes a message without a capture, for printing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def choose_dissector(data: bytes, protocol: str | None, is_response: bool) -> tu
             raise UserError(f"{error.args[0]}.") from None
     found = pasted.recognise_any(data, is_response)
     other = foreign(data)
-    is_plugin = found.dissector.name not in registry.BUILT_IN  # who installs one for a foreign protocol wants it read
+    # a user who installs one for a foreign protocol wants it decoded
+    is_plugin = found.dissector.name not in registry.BUILT_IN
     if other is not None and not (found.fits and is_plugin):
         return found.dissector, f"No protocol fits: {other.text}."
     if found.fits:

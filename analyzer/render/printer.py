@@ -29,19 +29,18 @@ if TYPE_CHECKING:
     from analyzer.render.aligned import AlignedForm
 
 TOGETHER = 12_288
-"""Rows of which the text is made at one time: enough to be alike, few enough for some tens of megabytes of text."""
+"""Number of rows whose text is made at a time: enough to be similar, few enough for some tens of megabytes of text."""
 
 RETAINED_BYTES = 1 << 30
-"""More than what the texts of one round of rows take."""
+"""More than the texts of one round of rows take."""
 
 
 class RowPrinter:
-    """Prints rows in one form, to `out`, by default stdout. Raises UserError for a key that does not exist.
+    """Prints rows in one form to `out`, by default stdout. Raises UserError for a key that does not exist.
 
-    chosen, sets: keys, and sets of them, as after -e and --columns. config: asked for where it has a say.
-    uniform: for JSON, each key has one type in all rows; see UniformForm.
-    `for_people`: in a table, of which no line has more than `width` cells, if that is given; mark: what ends what is
-    cut.
+    chosen, sets: keys, and sets of them, as after -e and --columns. config: called if the configuration matters.
+    uniform: for JSON, each key has one type in all rows; see UniformForm. `for_people`: prints a table; its lines have
+    at most `width` cells, if that is given; mark: the end of a text that was cut.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class RowPrinter:
         elif tuple(keys.names[: len(TABLE_KEYS)]) == TABLE_KEYS and set(keys.names) <= {*TABLE_KEYS, "fields"}:
             self._form = TableForm(keys.names, limits, time, width)
         else:
-            from analyzer.render.aligned import NUMBERS, AlignedForm  # the usual table does without
+            from analyzer.render.aligned import NUMBERS, AlignedForm  # not needed for the default table
 
             self._form = self._unfit = AlignedForm(
                 keys.names, keys.titles, limits, NUMBERS | find_number_keys(keys), time
@@ -94,7 +93,7 @@ class RowPrinter:
         if self._is_array:
             out = self._array = JsonArray(out, begun=self._array is not None)
         if self._cut is not None:
-            from analyzer.render.fitting import LineCutter  # pipes do without
+            from analyzer.render.fitting import LineCutter  # not needed for pipes
 
             out = LineCutter(out, *self._cut)
         return out
@@ -106,23 +105,23 @@ class RowPrinter:
 
     @property
     def out_is_standard(self) -> bool:
-        """Whether output goes to standard output, to which other processes may write as well."""
+        """Whether output goes to standard output, which other processes may write to as well."""
         try:
             return self._is_standard and sys.stdout.fileno() == 1
         except (OSError, ValueError):
             return False
 
     def redirect(self, out: Out) -> None:
-        """Sends all further output to another destination; some has been written already."""
+        """Sends all further output to another destination; earlier output is not repeated."""
         self.out = self._wrap_out(out)
 
     def print_head(self) -> None:
-        """Prints the titles, if the form has any; widths that depend on rows are chosen later."""
+        """Prints the titles, if the form has any; if widths depend on rows, it prints them later."""
         if self._unfit is None:
             self.out.write(self._form.format_head())
 
     def print_rows(self, reader: RowReader, rows: range | Ints) -> None:
-        """Prints the rows of these numbers, in this order."""
+        """Prints the rows with these numbers, in this order."""
         if not len(rows):
             return
         extended = self._extend_reader(reader)
@@ -150,11 +149,11 @@ class RowPrinter:
             self.out.write(self._form.format_head())
 
     def _extend_reader(self, reader: RowReader) -> RowReader:
-        """One that also reads what is asked beyond the keys of rows."""
+        """Returns a reader that also reads columns beyond the keys of rows, if there are any."""
         if not (self._paths or self._clock or self.for_people):
             return reader
         if self._extended_reader is None or self._base is not reader:
-            from analyzer.render.extended_rows import ExtendedRowReader  # rows as they are do without fields
+            from analyzer.render.extended_rows import ExtendedRowReader  # not needed without fields
 
             self._base = reader
             self._extended_reader = ExtendedRowReader(
@@ -164,14 +163,14 @@ class RowPrinter:
 
 
 def _split_options(texts: Sequence[str]) -> list[str]:
-    """What was given several times, or with commas."""
+    """Splits values that were given several times, or with commas."""
     return [part for text in texts for part in text.split(",") if part]
 
 
 def _choose_keys(
     chosen: Sequence[str], sets: Sequence[str], form: str, with_fields: bool, config: Callable[[], Config]
 ) -> ColumnKeys:
-    """The keys that are named, or the form's own. Raises UserError for one that does not exist."""
+    """Returns the chosen keys, or the form's own. Raises UserError for one that does not exist."""
     if sets:
         named = [key for name in sets for key in find_preset(name, config().columns)]
         found = resolve_keys(dict.fromkeys([*named, *chosen]), f"--columns {','.join(sets)}")

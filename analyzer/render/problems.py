@@ -1,4 +1,4 @@
-"""Problems as lines for people, and as objects for programs (docs/reference/output.md)."""
+"""Formats problems as lines for people, and as objects for programs (docs/reference/output.md)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from analyzer.session import Analysis
 from dissectors.finding import Severity
 
 SHOWN = 6
-"""Messages that a line names."""
+"""Number of messages that a line names."""
 
 LONGEST = 600
-"""Characters of a sentence."""
+"""Length of a sentence in characters."""
 
 INDENT = " " * 9
 
@@ -35,7 +35,7 @@ KEYS = (
 
 
 def make_problem_objects(session: Analysis, problems: Sequence[Problem]) -> Iterator[dict[str, Any]]:
-    """Makes an object of each problem, with the effects of each behind it; `caused_by` is CODE#NUMBER of the cause."""
+    """Yields an object for each problem, followed by its effects; `caused_by` is CODE#NUMBER of the cause."""
     reader = RowReader(session)
     for problem in problems:
         yield _make_object(session, reader, problem)
@@ -93,9 +93,10 @@ def format_live_problem(session: Analysis, problem: Problem) -> str:
 
 
 class ProblemLines:
-    """Makes the lines of problems.
+    """Formats the lines of problems.
 
-    describe: says what a message is. where: names connections of a port. width: cells of a line, if there is a bound.
+    describe: returns the operation and info of a message. where: describes connections to a port. width: cells of a
+    line, or None.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class ProblemLines:
         self._reader = RowReader(session)
 
     def format_problem(self, problem: Problem) -> Iterator[str]:
-        """Yields the lines of a problem: messages, what happened, to whom, what it explains, what to do."""
+        """Yields the lines of a problem: messages, what happened, affected clients, effects, advice."""
         head = f"{problem.severity.name.lower():<8} {problem.label:<24} {problem.count:>7,}  "
         yield from self._wrap(head, self._format_places(problem))
         yield from self._format_examples(problem)
@@ -141,7 +142,7 @@ class ProblemLines:
         return f"{_format_rows(problem)}, {span}"
 
     def _format_examples(self, problem: Problem) -> Iterator[str]:
-        """What happened, and the message that shows it; further ones that read differently."""
+        """Yields what happened, and the message that shows it; also further findings with other texts."""
         yield from self._wrap(INDENT, problem.text)
         for known, finding, *_ in problem.examples:
             row = known if known in problem.rows else problem.first
@@ -153,14 +154,14 @@ class ProblemLines:
                     yield f"{INDENT}{each + 1}: {safe_text(message, LONGEST)}"
 
     def _find_request(self, problem: Problem, row: int | None) -> int | None:
-        """The request that an answer with an error refuses; None where the problem is no error."""
+        """Returns the request of a response with an error; None if the problem is no error."""
         if row is None or not problem.error:
             return None
         partner = int(self._reader.session.rows.cell("partner", row))
         return partner if partner >= self._reader.session.rows.first else None
 
     def _format_effects(self, problem: Problem) -> str:
-        """Each effect with its messages."""
+        """Formats each effect with its messages."""
         return join_names(
             [f"{_count_times(each)}{each.error or each.code} ({self._format_places(each)})" for each in problem.effects]
         )
@@ -173,17 +174,17 @@ class ProblemLines:
 
 
 def _count_times(problem: Problem) -> str:
-    """`26 x `; nothing where it is once."""
+    """Formats as `26 x `; an empty text for one."""
     return f"{problem.count:,} x " if problem.count > 1 else ""
 
 
 def is_retried(problem: Problem) -> bool:
-    """Returns whether a problem is an error after which clients try again; these are listed together."""
+    """Returns whether a problem is an error after which clients retry; these are listed together."""
     return problem.code == ERROR_ANSWER and problem.severity == Severity.NOTE and not problem.effects
 
 
 def _format_rows(problem: Problem) -> str:
-    """`messages 3, 9, ...`."""
+    """Formats as `messages 3, 9, ...`."""
     shown = problem.rows[:SHOWN]
     more = ", ..." if problem.count > len(shown) else ""
     return f"message{'s' if problem.count > 1 else ''} {', '.join(f'{row + 1}' for row in shown)}{more}"

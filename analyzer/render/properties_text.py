@@ -1,4 +1,4 @@
-"""The properties of captures for people: a name and a text for each line; what TLS handshakes say, in words."""
+"""Formats the properties of captures for people: a name and a text for each line; TLS handshakes in words."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from analyzer.render.amounts import format_counted
 from analyzer.render.lines import Line
 
 SHOWN, LONGEST = 20, 500
-"""Comments and names that are shown, and characters of one."""
+"""Number of comments and names that are shown, and length of one in characters."""
 
 WIDTH = 22
-"""Cells of a name, with its colon."""
+"""Cells of a name, including its colon."""
 
 
 class PropertyLine(NamedTuple):
@@ -75,7 +75,7 @@ _NAMED = (
 
 
 def list_tls_words(each: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the facts about a connection, or about several that agree in them."""
+    """Yields the facts about a TLS connection, or about several with the same facts."""
     if "connections" in each:
         yield format_counted(each["connections"], "connection")
     version = " ".join(part for part in (each["version"], each["suite"]) if part)
@@ -89,6 +89,6 @@ def list_tls_words(each: Mapping[str, Any]) -> Iterator[str]:
 
 
 def format_tls(each: Mapping[str, Any] | None) -> Iterator[Line]:
-    """Yields the line about the connection of a message, if it has TLS."""
+    """Yields the line about the TLS connection of a message, if there is one."""
     if each is not None:
         yield (("name", "TLS: "), ("text", safe_text("; ".join(list_tls_words(each)), _LONGEST)))

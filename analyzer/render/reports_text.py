@@ -1,7 +1,7 @@
-"""Rows of reports: as objects for programs, as cells and tables for people.
+"""Formats rows of reports: as objects for programs, as cells and tables for people.
 
-Rows are numbers of messages here, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
-three digits and a clock. A column in which no line has anything is left out of a table.
+Rows are shown as message numbers, as `list` prints them. Programs get durations in ns and times as ISO 8601, people
+three digits and a time of day. A table leaves out empty columns.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dissectors.correlator import SECOND
 from dissectors.report import ReportColumn, ReportRow, ReportType
 
 LONGEST = 40
-"""Characters of a cell in a table."""
+"""Length of a cell in a table, in characters."""
 
 LEAST = 18
-"""Characters of a text that are left where there is little room: an id is not cut."""
+"""Characters of a text that remain in a narrow terminal, enough for an id."""
 
 SHOWN = 6
-"""Messages of a line that a table names."""
+"""Number of messages of a row that a table names."""
 
 _SECONDS = 8
-"""Characters of a clock up to its fraction."""
+"""Length of a time of day without its fraction, in characters."""
 
 Show = Callable[[Any], str]
 
@@ -81,7 +81,7 @@ def describe_worst(report: ReportType, entries: Sequence[ReportRow]) -> str:
 
 
 def _name_row(report: ReportType, cells: Mapping[str, Any]) -> str:
-    """The first two texts of a row."""
+    """Returns the first two texts of a row."""
     texts = [str(cells[column.name]) for column in report.columns if column.kind == "text" and cells[column.name]]
     return safe_text(", ".join(texts[:2]), LONGEST)
 
@@ -120,7 +120,7 @@ def _keep_value(value: Any) -> Any:
 
 
 def _cut_middle(text: str) -> str:
-    """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
+    """Cuts a text to LONGEST characters in its middle, because topics and paths often begin alike."""
     if len(text) <= LONGEST and text.isascii() and text.isprintable():
         return text
     half = (LONGEST - 1) // 2
@@ -129,7 +129,7 @@ def _cut_middle(text: str) -> str:
 
 
 def _format_column(column: ReportColumn, values: Sequence[Any]) -> list[str]:
-    """The cells of a column in a table; a text that stands in many rows is made once."""
+    """Formats the cells of a column in a table; a text that occurs in many rows is formatted once."""
     show = _SHOWN[column.kind]
     if column.kind not in _LEFT:
         cells = ["" if value is None else show(value) for value in values]
@@ -142,10 +142,10 @@ def _format_column(column: ReportColumn, values: Sequence[Any]) -> list[str]:
 
 
 def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
-    """Yields a head, and a line for each row of a report.
+    """Yields a title line, and a line for each row of a report.
 
-    width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
-    the right; what the line is about and the messages stay.
+    width: cells of a line. If there is not enough room, texts become narrower, then columns are left out: first lists,
+    then others from the right. The first column and the messages always remain.
     """
     rows = [entry.values for entry in entries]
     cells = [_format_column(column, [row[place] for row in rows]) for place, column in enumerate(report.columns)]

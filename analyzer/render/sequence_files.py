@@ -1,4 +1,4 @@
-"""A sequence diagram as a file: SVG for browsers and documents, Mermaid for Markdown."""
+"""Writes a sequence diagram as a file: SVG for browsers and documents, Mermaid for Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.render.sequence_text import format_detail, format_label, format_no
 from analyzer.render.svg import cut, write_document, write_text
 
 LANE, LINE, HEAD, TIME, DETAIL = 190, 24, 44, 80, 460
-"""Sizes of the picture in pixels: from lane to lane, of a line, of the head, of the times, and of the details."""
+"""Sizes in pixels: from lane to lane, of a line, of the head, of the times, and of the details."""
 
 LONGEST_LANE, LONGEST_DETAIL = 26, 76
 COLOURS = {"error": "#b00f34", "fold": "#59606b", "answer": "#2f6616", "message": "#1a54ad"}
@@ -76,7 +76,7 @@ def _draw_head(x: int, y: int, way: int, colour: str) -> str:
 _MERMAID = str.maketrans(
     {"#": "#35;", ";": "#59;", ":": "#58;", "%": "#37;", "&": "#amp;", "<": "#lt;", ">": "#gt;", '"': "#quot;"}
 )
-"""What ends a text of Mermaid, begins an entity or a tag, or, as `%%{`, changes the settings of the whole diagram."""
+"""Escapes characters that end a Mermaid text, begin an entity or a tag, or, as `%%{`, change the diagram's settings."""
 
 
 def write_mermaid(diagram: SequenceDiagram) -> str:
@@ -85,7 +85,7 @@ def write_mermaid(diagram: SequenceDiagram) -> str:
 
 
 def quote_mermaid(text: str) -> str:
-    """Writes a text so that Mermaid takes it as it is."""
+    """Escapes a text for Mermaid."""
     return safe_text(text).translate(_MERMAID)
 
 

@@ -1,6 +1,6 @@
-"""A sequence diagram as lines: a lane for each participant, an arrow for each step, and what changed beside it.
+"""Formats a sequence diagram as lines: a lane for each participant, an arrow for each step, and its details.
 
-`──>` is a message, `- ->` an answer, `<──>` a request and its answer, `<══>` several exchanges folded into one line.
+`──>` is a message, `- ->` a response, `<──>` a request and its response, `<══>` several exchanges folded into one line.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ LEAST_LANE, MOST_LANE = 12, 26
 """Cells from a lane to the next."""
 
 LEAST_DETAIL, GOOD_DETAIL = 24, 44
-"""Cells of the text beside the lanes, at least, and where lanes can be nearer."""
+"""Cells of the text beside the lanes: the minimum, and the width up to which lanes move closer together."""
 _LINES = {"message": "─", "answer": "╌", "fold": "═"}
 _SECOND = 10**9
 
 
 def count_lanes(width: int) -> int:
-    """Returns how many lanes have room in a line of so many cells."""
+    """Returns how many lanes fit into a line of `width` cells."""
     return max((width - TIME_WIDTH - LEAST_DETAIL) // LEAST_LANE, 2)
 
 
 def format_sequence(diagram: SequenceDiagram, width: int) -> list[tuple[Line, Step | None]]:
-    """Formats a diagram in lines of `width` cells; each has its step, the heads of lanes have none."""
+    """Formats a diagram in lines of `width` cells, each with its step; the title line has none."""
     lanes = len(diagram.lanes)
     spacing = max(LEAST_LANE, min(MOST_LANE, (width - TIME_WIDTH - GOOD_DETAIL) // max(lanes, 1)))
     room = max(width - TIME_WIDTH - spacing * lanes, 0)
@@ -38,7 +38,7 @@ def format_sequence(diagram: SequenceDiagram, width: int) -> list[tuple[Line, St
 
 
 def format_note(diagram: SequenceDiagram) -> str:
-    """Returns what a diagram leaves out, or an empty text."""
+    """Returns a note about what a diagram leaves out, or an empty text."""
     if not diagram.left_out:
         return ""
     return f"{diagram.left_out:,} of {diagram.messages:,} messages follow; a narrower filter shows them"
@@ -50,7 +50,7 @@ def format_label(step: Step) -> str:
 
 
 def format_detail(step: Step) -> str:
-    """Formats latency, error and what changed."""
+    """Formats latency, error and details."""
     latency = "" if step.latency_ns is None else format_duration(step.latency_ns)
     error = "" if step.error is None or step.detail.startswith(step.error) else safe_text(step.error)
     return "  ".join(text for text in (error, latency, safe_text(step.detail)) if text)

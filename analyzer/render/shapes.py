@@ -1,8 +1,8 @@
-"""Shapes of a cell: how it shows the values that a path has in one row.
+"""Formats a cell: the values that a path has in one row.
 
-Theory. A program that reads JSON wants one type for one key, so a path that can repeat is a list, always. A cell of a
-table has one text: the values with commas between, as tshark joins them, and like there a comma in a value is not told
-from one between two. Bytes are hexadecimal, as far as the limits allow; what is secret stays masked.
+Theory. Programs that read JSON expect one type for each key, so a path that can repeat is always a list. A cell of a
+table has one text: the values joined with commas, as in tshark, so that a comma in a value looks like a separator.
+Bytes are hexadecimal, up to the limits; secrets stay masked.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ BETWEEN, MORE = ",", "..."
 
 
 class ListedCell:
-    """Formats a cell for JSON: a list if the path can repeat, or else the value or null."""
+    """Formats a cell for JSON: a list if the path can repeat, else the value or null."""
 
     is_text = False
 
     def __call__(self, path: FieldPath, values: Sequence[Any]) -> Any:
-        """See Shape."""
+        """See CellFormat."""
         found = [value for value in values if value != []]
         if path.repeated or len(found) > 1:
             return found
@@ -39,7 +39,7 @@ class ListedCell:
 class JoinedCell:
     """Formats all values of a cell as one text, or None.
 
-    labels: whether it is for people: numbers get their names, and bytes are text where they can be.
+    labels: for people: numbers get their names, and bytes are shown as text if possible.
     """
 
     is_text = True
@@ -48,7 +48,7 @@ class JoinedCell:
         self._limits, self._labels, self._json = limits, labels, JsonWriter(limits)
 
     def __call__(self, path: FieldPath, values: Sequence[Any]) -> str | None:
-        """See Shape."""
+        """See CellFormat."""
         if not values:
             return None
         most = self._limits.max_items

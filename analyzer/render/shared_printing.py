@@ -11,7 +11,7 @@ from analyzer.query.selection import FIRST
 from analyzer.render.printer import TOGETHER, RowPrinter
 
 WINDOW = TOGETHER
-"""Rows of which one process makes the text at a time, which it keeps until its turn."""
+"""Number of rows whose text one process makes at a time and keeps until its turn."""
 
 
 def print_shared_rows(
@@ -23,7 +23,8 @@ def print_shared_rows(
 ) -> int:
     """Prints those of `count` rows that `choose` keeps of each window, in order; returns how many there were.
 
-    reader.session.jobs processes do. One prints the first rows, by which columns are as wide as they are.
+    reader.session.jobs processes share the work. One process prints the first rows, because they determine the widths
+    of columns.
     """
     first, passing = 0, 0
     while first < count and not passing:

@@ -1,4 +1,4 @@
-"""One message of a session as `show` prints it: where it stands, what is known of it, its tree and its bytes."""
+"""Formats one message of a session as `show` prints it: position, related facts, tree and bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def format_row(session: Session, row: int, limits: Limits) -> Iterator[Line]:
 
 
 def describe_row(header: MessageHeader, cells: Mapping[str, Any]) -> PrintedMessage:
-    """Returns everything about a message but its tree; cells: its ROW_KEYS."""
+    """Returns the values of a message beside its tree; cells: its ROW_KEYS."""
     error = cells["error"]
     return PrintedMessage(
         cells["protocol"], header, None if error is None else (error["code"], error["name"]), cells["info"]

@@ -1,7 +1,7 @@
 """Sparklines: numbers as bars of eight heights, one character each.
 
-Theory. A bar's height is its share of the highest one, rounded up, so that what is there is always seen, and what is
-not is a space. Where the output cannot say the block characters, plain ones grow instead.
+Theory. The height of a bar is its share of the highest one, rounded up, so that every positive count is visible and
+zero is a space. If the output cannot encode block characters, ASCII characters replace them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ PLAIN = " .:-=+*#@"
 
 
 def choose_bars(encoding: str | None) -> str:
-    """Returns the characters for bars that an encoding has: BLOCKS or PLAIN."""
+    """Returns the characters for bars that an encoding supports: BLOCKS or PLAIN."""
     try:
         BLOCKS.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -28,6 +28,6 @@ def draw_sparkline(counts: Sequence[int], bars: str = BLOCKS) -> str:
 
 
 def narrow_counts(counts: Sequence[int], width: int) -> list[int]:
-    """Reduces counts to at most `width`, by adding up neighbours."""
+    """Reduces counts to at most `width`, by adding adjacent counts."""
     each = max(-(-len(counts) // width), 1)
     return [sum(counts[at : at + each]) for at in range(0, len(counts), each)]

@@ -1,7 +1,7 @@
-"""Rows for people: a line of columns, wide enough for most, and the line of information at the end.
+"""Formats rows for people: a line of columns, wide enough for most values, with the info at the end.
 
-That line says names where the message has ids that others explain (analyzer.decode.resolved_names). The name of a
-protocol that is longer than its column takes from the room of the operation's, which is hardly ever all needed.
+The info shows names instead of ids that other messages bind (analyzer.decode.resolved_names). If the name of a protocol
+is longer than its column, it takes space from the operation column, which is rarely full.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ RIGHT = frozenset({0, 2, 7, 8, 9})
 ARROWS = {"request": ">", "response": "<", "oneway": ">", "push": "<", "raw": " "}
 NUMBERS = {"number": 0, "stream": 2, "version": 7, "length": 8}
 TEXTS = {"source": 3, "destination": 4, "protocol": 5}
-"""Keys that are columns of their own, and which."""
+"""Keys that are text columns, and the index of each column."""
 
 USEFUL_INFO = 28
-"""Cells that the line of information has before a column more is left out."""
+"""Cells that the info needs before another column is left out."""
 
 DISPENSABLE: Sequence[tuple[int, ...]] = ((3, 4), (5,), (8,), (2,))
-"""Columns that are left out together where a line has no room: addresses, protocol, length, stream."""
+"""Columns that are left out together in a narrow terminal: addresses, protocol, length, stream."""
 
 OPERATIONS = (31, 24, 20)
-"""Cells of the operation: where all fits, where something must be left out, and where little is left."""
+"""Cells of the operation: if everything fits, if some columns are left out, and if all of these are."""
 
 _INFO = "info"
 _TIME, _PROTOCOL, _OPERATION, _LATENCY = 1, 5, 6, 9
@@ -53,10 +53,10 @@ _SPACE = 0x20
 
 
 class TableForm:
-    """Rows as lines for people. With `fields` the decoded body stands at the end of each line.
+    """Formats rows as lines for people. With `fields` the decoded body follows at the end of each line.
 
-    time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown.
-    width: cells of a line; columns that say least are narrow or left out, and who prints cuts lines that are too long.
+    time: the reader's format of `time`; the default is ISO 8601, of which the time of day is shown. width: cells of a
+    line; less important columns become narrow or are left out, and the printer cuts lines that are too long.
     """
 
     needs_requests = True
@@ -109,7 +109,7 @@ class TableForm:
         return [*frame[:-1], _make_latencies(column["latency_ns"]), BodySlot(_INFO)]
 
     def _make_operations(self, reader: RowReader, rows: Ints) -> Cells:
-        """The column with the arrow, as cells: a text for each operation and role."""
+        """Returns the operation column with the arrow, as cells: a text for each operation and role."""
         if self._what is None:
             names = reader.session.engine.names
             self._what = TextTable(
@@ -123,7 +123,7 @@ class TableForm:
         return self._what.cells(numbers, _make_bounded_style(width) if self._is_narrow else _make_padded_style(width))
 
     def _make_times(self, reader: RowReader, rows: Ints, column: CellColumn) -> Cells:
-        """The column of times, as cells."""
+        """Returns the column of times, as cells."""
         if self._time is None:
             return make_clock_cells(reader.take_cells("time", rows))
         return cells.align_right(column.cells(PLAIN), self._widths[_TIME])
@@ -133,7 +133,7 @@ class TableForm:
         info = escape_line_breaks(dissector.info(self._names.fill_in_names(body, dissector, context), context))
         orphan = context.role is Role.RESPONSE and context.code is None
         tail = _format_tail(make_error(body), "guessed" if orphan else "complete", info, make_findings(body), [])
-        # Of rows that may be written together all responses but orphans have a latency, and no others.
+        # Among rows that may be written together, all responses except orphans have a latency, and no other rows do.
         blank = "" if context.role is Role.RESPONSE and not orphan else " " * (1 + WIDTHS[_LATENCY])
         return {_INFO: f"{blank} {tail}" if tail else ""}
 
@@ -164,7 +164,7 @@ class TableForm:
 
 
 def _choose_layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
-    """The width of the operation, and the columns that there is room for beside a useful line of information."""
+    """Returns the width of the operation, and the columns that fit beside an info of useful width."""
     wide, usual, narrow = OPERATIONS
     left = list(range(len(widths)))
     ways = [(wide, ()), *((usual, each) for each in ((), *DISPENSABLE))]
@@ -177,7 +177,7 @@ def _choose_layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int
 
 
 def _trim_after_long(operations: Cells, protocol: CellColumn, available: int) -> Cells:
-    """Operations without the spaces at their end whose room the name of a long protocol has taken."""
+    """Removes trailing spaces of operations whose space the name of a long protocol takes."""
     assert isinstance(protocol, TextColumn)
     found = operations
     for number in np.unique(protocol.numbers).tolist():
@@ -191,10 +191,10 @@ def _trim_after_long(operations: Cells, protocol: CellColumn, available: int) ->
 
 
 def _make_latencies(column: CellColumn) -> Cells:
-    """The latency with the space before it, or nothing where there is none: what follows is the end, or says so."""
+    """Returns the latency with a leading space, or nothing if there is none; the next slot supplies the padding."""
     assert isinstance(column, IntegerColumn)
     null = np.ones(len(column.numbers), bool) if column.null is None else column.null
-    # Those that are negative are written one by one.
+    # Rows with a negative latency are written one by one.
     known = np.where(null, 0, np.maximum(column.numbers, 0))
     written = cells.join_cells([b" ", make_duration_cells(known, _make_padded_style(-WIDTHS[_LATENCY]))], len(known))
     return cells.replace_nulls(written, null, b"")
@@ -202,7 +202,7 @@ def _make_latencies(column: CellColumn) -> Cells:
 
 @cache
 def _make_padded_style(width: int) -> CellStyle:
-    """Texts filled up with spaces to a width; to the right of them, or to the left for a negative one."""
+    """Returns a style that pads texts to a width, on the right; for a negative width, on the left."""
     if width < 0:
         return CellStyle(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
     return CellStyle(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
@@ -210,7 +210,7 @@ def _make_padded_style(width: int) -> CellStyle:
 
 @cache
 def _make_bounded_style(width: int) -> CellStyle:
-    """The same to the left, cut where they are longer."""
+    """Returns a style that pads texts on the right, and cuts longer ones."""
     return CellStyle(f"bounded {width}", b" " * width, lambda text: safe_text(text, width).ljust(width).encode())
 
 

@@ -1,4 +1,4 @@
-"""A tree as the JSON object of `show --json` and `decode --json`."""
+"""Makes the JSON object of a tree for `show --json` and `decode --json`."""
 
 from __future__ import annotations
 

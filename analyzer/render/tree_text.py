@@ -1,4 +1,4 @@
-"""A tree as lines for people: offset, name, value."""
+"""Formats a tree as lines for people: offset, name, value."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _format_bytes(count: int) -> str:
 
 
 def format_tree(tree: Tree, limits: Limits) -> Iterator[Line]:
-    """Yields one line for each node, in order; elements of a list beyond the limit are counted."""
+    """Yields one line for each node, in order; elements of a list above the limit are counted."""
     return _format_nodes(tree.fields, limits, depth=0, hidden=False)
 
 
@@ -106,7 +106,7 @@ def _format_value(value: Any, limits: Limits, structured: bool) -> str:
         shown = head.hex() if text is None else f'"{safe_text(text, LONGEST_TEXT)}"'
         return f"{shown}{more} ({_format_bytes(len(value))})" if value else '""'
     if structured and (value is None or isinstance(value, dict | list)):
-        return ""  # its children say it
+        return ""  # its children show it
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return safe_text(str(value), LONGEST_TEXT)

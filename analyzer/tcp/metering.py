@@ -1,17 +1,17 @@
 """Measures the network below connections, a block of packets at a time.
 
-Theory. Packets come sorted by stream and time. For each side of the streams two running maxima say how far the side has
-sent (`top`) and how far the other side has acknowledged (`acked`). From them follows the rest:
+Theory. Packets are sorted by stream and time. For each side of the streams, two running maxima show how far the side
+has sent (`top`), and how far the other side has acknowledged (`acked`). The metrics follow from them:
 
-- A packet that acknowledges all that was sent measures a round trip: to it from the packet that raised `top`.
-- A packet that begins below `top` carries bytes again. If the connection has not stood still for a while, the network
-  has only changed the order of packets. The time that a retransmission costs begins with the last acknowledgement, with
-  the first unacknowledged byte or with the retransmission before it, whichever was last.
+- A packet that acknowledges all sent bytes measures a round trip, from the packet that raised `top` to this one.
+- A packet that begins below `top` repeats bytes. If the connection was not stalled before it, the network only changed
+the order of packets. The cost of a retransmission is the time since the last acknowledgement, the first unacknowledged
+byte, or the previous retransmission, whichever is latest.
 - The handshake measures a round trip to each side.
 
-Running maxima of all streams are one pass: each stream counts from its own multiple of 2^34, so that no value of an
-earlier stream reaches it. Sequence numbers count from the last `top`, which bridges blocks. Nothing depends on where
-blocks end; tests/analyzer/tcp/test_metering.py compares with a measurement of one packet at a time.
+The running maxima of all streams take one pass: each stream counts from its own multiple of 2^34, so no value of an
+earlier stream reaches it. Sequence numbers count from the last `top`, across blocks. The result does not depend on
+where blocks end; tests/analyzer/tcp/test_metering.py compares it with a measurement of one packet at a time.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamTable
 from dissectors.slotted import make_slotted
 
 REORDERED_NS = 3_000_000
-"""A connection that has stood still for less had its packets swapped, and lost none."""
+"""If the connection was stalled for less, packets were reordered and none was lost."""
 
 TWICE_NS = 1_000_000
-"""The last bytes that come again within this time were captured twice, on two interfaces."""
+"""If the last bytes are repeated within this time, they were captured twice, on two interfaces."""
 
 SHIFT, ORIGIN = 34, 1 << 32
-"""A stream counts from ORIGIN behind its multiple of 2^34; the multiple itself says that nothing is known yet."""
+"""A stream counts from ORIGIN above its multiple of 2^34; the multiple itself means that nothing is known yet."""
 
 
 @make_slotted
 class _Packets:
-    """The packets of a block sorted by stream and time; `run` numbers the streams, `shift` is its multiple of 2^34.
+    """The packets of a block, sorted by stream and time; `run` numbers the streams, `shift` is their multiple of 2^34.
 
-    size: sequence numbers that a packet takes; `carries`, if any. live: no RST. numbers: for each side
-    how far a packet says that the bytes of this side have come: it has sent or acknowledged so far.
+    size: sequence numbers that a packet takes; `carries`, if any. live: no RST. numbers: for each side, how far its
+    bytes have come according to a packet, which has sent or acknowledged them.
     """
 
     block: PacketBlock
@@ -73,7 +73,7 @@ class _Packets:
 
 
 class NetworkMeter:
-    """Measures streams as blocks come."""
+    """Measures streams, block by block."""
 
     def __init__(self, streams: StreamTable) -> None:
         self._streams = streams
@@ -81,19 +81,19 @@ class NetworkMeter:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that figures and events take."""
+        """Bytes of memory that metrics and events take."""
         return self.halves.memory_bytes + self.events.memory_bytes
 
     def find_metrics(self, streams: Ints) -> NetworkMetrics:
-        """Returns the figures of some streams as far as packets were read."""
+        """Returns the metrics of some streams, for the packets read so far."""
         return find_metrics(self._streams, self.halves, streams)
 
     def keep_only(self, streams: Ints) -> None:
-        """Frees the figures of all streams but these (int64, ascending)."""
+        """Frees the metrics of all streams except these (int64, ascending)."""
         self.halves.keep_only(np.repeat(2 * streams, 2) + np.tile((0, 1), len(streams)))
 
     def measure(self, block: PacketBlock, order: Ints, streams: Ints, begin: Ints, end: Ints) -> None:
-        """Takes the next packets.
+        """Measures the next packets.
 
         order: the positions that sort them by stream and time; the packets of streams[n] lie from begin[n] to end[n].
         """
@@ -136,7 +136,7 @@ class NetworkMeter:
             self.halves.column(name)[half[here]] = packets.time[latest[here]]
 
     def _follow(self, packets: _Packets, half: Ints, name: str, base: Array, values: Ints) -> tuple[Ints, Ints]:
-        """Returns the running maximum of a column behind each packet and before it, and keeps what it ends with."""
+        """Returns the running maximum of a column after each packet and before it, and stores its last value."""
         column = self.halves.column(name)
         old, last, begin = column[half], packets.end - 1, packets.begin
         known = (old.astype(np.uint32) - base).view(np.int32) + np.int64(ORIGIN)
@@ -164,7 +164,7 @@ class NetworkMeter:
         return base.astype(np.uint32)
 
     def _measure_acks(self, packets: _Packets, half: Ints, places: Ints, risen: Bools) -> None:
-        """Measures round trips at packets that acknowledge all that was sent. risen: whether `top` rose."""
+        """Measures round trips at packets that acknowledge all sent bytes. risen: whether `top` rose."""
         run = packets.run.take(places)
         latest = np.maximum.accumulate(packets.place * risen).take(places)
         here = latest >= packets.begin.take(run)
@@ -191,10 +191,10 @@ class NetworkMeter:
         confirms: Ints,
         flies: Ints,
     ) -> None:
-        """Counts those packets among some (`again`) that carry bytes once more, and what they cost.
+        """Counts the packets in `again` that retransmit bytes, and their cost.
 
-        begins: their first sequence numbers. top, acked: the running maxima before them. rises, confirms: where
-        these rose. flies: where unacknowledged bytes began to be under way.
+        begins: their first sequence numbers. top, acked: the running maxima before them. rises, confirms: where these
+        rose. flies: where unacknowledged bytes were sent first.
         """
         size, run = packets.size[again], packets.run[again]
         probes = (size <= 1) & (packets.flags[again] & (SYN | FIN) == 0) & (begins == top - 1)
@@ -227,7 +227,7 @@ class NetworkMeter:
         )
 
     def _measure_handshakes(self, packets: _Packets) -> None:
-        """Notes the times of SYN, SYN/ACK and the first ACK of streams that begin."""
+        """Stores the times of SYN, SYN/ACK and the first ACK of streams that begin."""
         columns, begin = self.halves.column, packets.begin
         client = np.maximum(self._streams.column("client")[packets.streams].astype(np.int64), 0)
         client_half, server_half = 2 * packets.streams + client, 2 * packets.streams + 1 - client
@@ -279,7 +279,7 @@ class NetworkMeter:
             self._note(NetworkEventKind.RESET, stream, side, _take_numbers(packets, places), time, np.zeros_like(time))
 
     def _measure_windows(self, packets: _Packets) -> None:
-        """Measures how long windows are 0: from a packet that says so to the next one of the side that does not."""
+        """Measures how long windows are 0: until the next packet of the same side with another window."""
         closed = packets.block.window == 0
         shut = self.halves.column("shut")
         both = np.repeat(2 * packets.streams, 2) + np.tile((0, 1), len(packets.streams))
@@ -332,7 +332,7 @@ def _sort_packets(block: PacketBlock, order: Ints, streams: Ints, begin: Ints, e
     shift = run << SHIFT
     side, ack = block.direction.take(order), block.ack.take(order)
     stop = seq + size.astype(np.uint32)
-    first = side.astype(np.uint32) - np.uint32(1)  # all bits where side 0 sent it
+    first = side.astype(np.uint32) - np.uint32(1)  # all bits set if side 0 sent it
     number = stop & first | ack & ~first
     return _Packets(
         block,
@@ -357,7 +357,7 @@ def _sort_packets(block: PacketBlock, order: Ints, streams: Ints, begin: Ints, e
 
 
 def _find_latest(places: Ints, until: Ints, begin: Ints) -> tuple[Ints, Bools]:
-    """Returns for each of n positions the last of some places up to it, and whether it lies behind its `begin`."""
+    """Returns for each of n positions the last of `places` up to it, and whether it is not before its `begin`."""
     if not len(places):
         return np.zeros(len(until), np.int64), np.zeros(len(until), bool)
     at = np.searchsorted(places, until, "right") - 1

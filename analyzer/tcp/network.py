@@ -1,10 +1,10 @@
-"""Network figures of connections, from their packets, as columns.
+"""Network metrics of connections, computed from their packets, as columns.
 
-Theory. A capture point divides a connection's round trip: what passes there comes back from the server after one part
-of it, and from the client after the other. The handshake measures both: SYN to SYN/ACK is the server's part, SYN/ACK to
-ACK the client's. Where it was not captured, the least time from bytes to their acknowledgement takes its place.
+Theory. A capture point divides a connection's round trip into two parts: from there to the server and back, and from
+there to the client and back. The handshake measures both: SYN to SYN/ACK is the server's part, SYN/ACK to ACK the
+client's. If the handshake was not captured, the minimum time from bytes to their acknowledgement replaces it.
 
-Times of streams are figures of half-streams (the bytes that one side sends, and what the other side acknowledges); the
+Metrics of streams come from half-streams: the bytes that one side sends, and the other side's acknowledgements. The
 meter (analyzer.tcp.metering) writes them while packets are read.
 """
 
@@ -22,26 +22,27 @@ from analyzer.tcp.streams import SPARSE, UNKNOWN_SIDE, StreamTable
 from dissectors.slotted import make_slotted
 
 NEVER = np.iinfo(np.int64).min
-"""A time that there is none of."""
+"""The null value of times."""
 
 UNMEASURED = np.iinfo(np.int64).max
-"""A length of time that was not measured."""
+"""The null value of durations."""
 
 UNKNOWN = -1
-"""A sequence number that is not known."""
+"""The null value of sequence numbers."""
 
 MOST_EVENTS = 1 << 20
-"""Events that are kept one by one; later ones are counted only."""
+"""Maximum number of events that are stored; later ones are only counted."""
 
 
 class HalfStreamTable(ColumnTable):
     """Holds one row for each side of a stream, 2 * stream + side.
 
-    `top` is the sequence number behind what the side sent, `top_time` when it rose; `acked`, `acked_time` the same of
-    what the other side acknowledged; `flight` when unacknowledged bytes began to be under way; `resent` the time of the
-    last retransmission; `shut` since when the side's window is 0. `opened` is the time of its SYN, `answered` the time
-    from the other side's SYN to its answer, `ack_rtt` the least time from its bytes to their acknowledgement.
-    `retransmissions` and `zero_windows` count, with what they cost (`..._time`); `resets` counts RST. Times are in ns.
+    `top` is the sequence number after the last byte that the side sent, `top_time` the time when it rose. `acked` and
+    `acked_time` are the same for the other side's acknowledgements. `flight`: when unacknowledged bytes were first
+    sent; `resent`: the time of the last retransmission; `shut`: since when the side's window is 0. `opened`: the time
+    of its SYN; `answered`: the time from the other side's SYN to its answer; `ack_rtt`: the minimum time from its bytes
+    to their acknowledgement. `retransmissions` and `zero_windows` are counts, with their cost (`..._time`); `resets`
+    counts RST. Times are in ns.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -71,7 +72,7 @@ class HalfStreamTable(ColumnTable):
 
 
 class NetworkEventKind(IntEnum):
-    """Says what an event is."""
+    """The kinds of events."""
 
     RETRANSMISSION = 0
     ZERO_WINDOW = 1
@@ -79,9 +80,9 @@ class NetworkEventKind(IntEnum):
 
 
 class NetworkEventTable(ColumnTable):
-    """Holds what cost time: `side` resent bytes, closed its window, or sent RST, in `packet` at `time`.
+    """Holds events that cost time: `side` retransmitted bytes, closed its window, or sent RST, in `packet` at `time`.
 
-    `cost`: ns that the connection stood still until then. A closed window ends at `time`, with the packet that opened
+    `cost`: ns that the connection was stalled until then. A closed window ends at `time`, with the packet that opened
     it.
     """
 
@@ -98,12 +99,12 @@ class NetworkEventTable(ColumnTable):
 
 @make_slotted
 class NetworkMetrics:
-    """Network figures of n streams, each an array of n (times in ns, UNMEASURED where there is none).
+    """Network metrics of n streams, each an array of n (times in ns, UNMEASURED if there is none).
 
-    rtt: client_rtt and server_rtt together, which are the round trips from the capture point to the two sides.
-    ack_rtt: the least time from bytes to their acknowledgement, of both sides together. resetter: FROM_CLIENT or
-    FROM_SERVER, who sent the first RST; UNKNOWN_SIDE where nobody did. refused: the server answered the SYN with RST.
-    unanswered: nothing came back to the SYN.
+    rtt: the sum of client_rtt and server_rtt, which are the round trips from the capture point to the two sides.
+    ack_rtt: the minimum time from bytes to their acknowledgement, of both sides together. resetter: the sender of the
+    first RST, FROM_CLIENT or FROM_SERVER; UNKNOWN_SIDE if there is none. refused: the server answered the SYN with RST.
+    unanswered: the SYN got no answer.
     """
 
     rtt: Ints
@@ -120,7 +121,7 @@ class NetworkMetrics:
 
 
 def find_metrics(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> NetworkMetrics:
-    """Returns the figures of some streams (int64, n) as far as packets were read."""
+    """Returns the metrics of some streams (int64, n), for the packets read so far."""
     side = np.maximum(table.column("client")[streams].astype(np.int64), 0)
     client, server = 2 * streams + side, 2 * streams + 1 - side
 
@@ -162,7 +163,7 @@ def _has_closed(table: StreamTable, streams: Ints, side: Ints) -> Bools:
 
 
 def _add(first: Array, second: Array) -> Ints:
-    """Returns sums; where only one part was measured, that part."""
+    """Returns sums; if only one part was measured, that part."""
     known = np.where(first == UNMEASURED, 0, first) + np.where(second == UNMEASURED, 0, second)
     found: Ints = np.where((first == UNMEASURED) & (second == UNMEASURED), UNMEASURED, known)
     return found

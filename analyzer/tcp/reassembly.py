@@ -1,17 +1,17 @@
 """Puts the bytes of one direction of a TCP connection in order.
 
 Theory (RFC 9293, section 3.4). Sequence numbers count modulo 2^32. A half-stream counts bytes from 0, the first byte
-behind the SYN, without wrapping. A segment that begins at the expected offset is handed on at once. One that begins
-earlier is a retransmission: the bytes that came first stay, and differing bytes are reported as a conflict. One that
-begins later leaves a hole, and waits. The hole is filled later, or the capture has lost it: the receiver acknowledged
-bytes beyond it and some time has passed, too much data waits behind it, or the connection is reset or ends. Then a gap
-is handed on, followed by the bytes behind it.
+after the SYN, without wrapping. A segment at the expected offset is returned at once. A segment at an earlier offset is
+a retransmission: the first bytes are kept, and differing bytes are reported as a conflict. A segment at a later offset
+leaves a gap, and waits. Either the missing bytes come later, or the capture has lost them: the receiver acknowledged
+bytes beyond the gap and some time has passed, too much data waits after it, or the connection is reset or ends. Then
+the gap is returned, followed by the bytes after it.
 
-Without a SYN the first offset is unknown, and the capture may have swapped the first packets. Such a half-stream opens
-at the lowest sequence number among its first packets, when the other side acknowledges something or after a few
+Without a SYN the first offset is unknown, and the first packets may be out of order in the capture. Such a half-stream
+opens at the lowest sequence number of its first packets, when the other side acknowledges bytes, or after a few
 packets.
 
-The result depends on the order of the packets of the connection only, never on how the input was divided into blocks.
+The result depends only on the order of the packets of the connection, never on how the input was divided into blocks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Piece(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Stream offset behind the piece."""
+        """Stream offset after the piece."""
         return self.offset + self.length
 
     @property
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 class Retransmission(NamedTuple):
-    """Holds bytes that arrived again: `new`, in place of `old` (None if they came too long ago to compare)."""
+    """Holds retransmitted bytes: `new`, for `old` (None if the original is too old to compare)."""
 
     new: Piece
     old: Piece | None
@@ -88,7 +88,7 @@ class RecentPieces:
         return map(Piece, *(self.numbers[place::_NUMBERS] for place in range(_NUMBERS)))
 
     def append(self, piece: Piece) -> None:
-        """Adds a piece, and forgets the oldest one if there are too many."""
+        """Adds a piece; removes the oldest one if there are too many."""
         self.numbers.extend(piece)
         del self.numbers[:-_MOST_NUMBERS]
 
@@ -107,7 +107,7 @@ class RecentPieces:
         self.numbers = array("q", (number for piece in self for number in move(piece)))
 
     def forget_before(self, packet: int) -> None:
-        """Forgets the oldest pieces, up to the first one that is not of a packet before `packet`."""
+        """Removes the oldest pieces, up to the first one that is not of a packet before `packet`."""
         old = next((place for place, piece in enumerate(self) if piece.packet >= packet), REMEMBERED)
         del self.numbers[: old * _NUMBERS]
 
@@ -116,7 +116,7 @@ class RecentPieces:
 class HalfStream:
     """Holds the state of one direction between two packets.
 
-    `next` is the offset of the byte that is expected next, `base` the sequence number of offset 0.
+    `next` is the offset of the next expected byte, `base` the sequence number of offset 0.
     """
 
     base: int | None = None
@@ -135,7 +135,7 @@ class HalfStream:
 
     @property
     def in_order(self) -> bool:
-        """Whether the half-stream is open and no bytes wait behind a gap."""
+        """Whether the half-stream is open and no bytes wait after a gap."""
         return self.base is not None and not self.waiting
 
     @property
@@ -144,12 +144,12 @@ class HalfStream:
         return bool(self.waiting or self.unopened)
 
     def open(self, seq: int) -> None:
-        """Opens the half-stream by a SYN with sequence number `seq`: offset 0 is the byte behind it."""
+        """Opens the half-stream with a SYN of sequence number `seq`: offset 0 is the byte after it."""
         self.base = seq + 1 & 0xFFFFFFFF
         self.by_syn = True
 
     def accept(self, seq: int, at: int, length: int, captured: int, packet: int, time: int) -> list[Piece]:
-        """Takes the payload of one packet; returns the pieces that are in order now."""
+        """Adds the payload of one packet; returns the pieces that are in order now."""
         if self.base is None:
             self.unopened.append((seq, at, length, captured, packet, time))
             return []
@@ -163,9 +163,9 @@ class HalfStream:
         return ready + self._place(rest) if rest.length else ready
 
     def acknowledge(self, ack: int) -> list[Piece]:
-        """Notes that the other side has all bytes before sequence number `ack`.
+        """Records that the other side has all bytes before sequence number `ack`.
 
-        This may open a half-stream without SYN; returns what can be handed on then.
+        This may open a half-stream without SYN; returns the pieces that are in order then.
         """
         if self.base is None:
             return self._open_without_syn() if self.unopened else []
@@ -189,16 +189,16 @@ class HalfStream:
         return []
 
     def end(self) -> list[Piece]:
-        """Returns all pieces that wait, with their gaps, because no more packets will come."""
+        """Returns all waiting pieces, with their gaps, because no more packets will come."""
         ready = self._open_without_syn() if self.base is None and self.unopened else []
         while self.waiting:
             ready += self._give_up()
         return ready
 
     def lose(self, end: int, packet: int, time: int) -> list[Piece]:
-        """Gives up the missing bytes before offset `end`, which `packet` shows to be lost.
+        """Marks the missing bytes before offset `end` as lost; `packet` shows that they are.
 
-        Returns the gaps and the pieces behind them.
+        Returns the gaps and the pieces after them.
         """
         ready: list[Piece] = []
         while self.next < end:
@@ -276,7 +276,7 @@ class HalfStream:
         return [gap, *self._drain()]
 
     def note_retransmission(self, new: Piece, known: Iterable[Piece]) -> None:
-        """Notes bytes that came again, beside those among `known` that came first."""
+        """Records retransmitted bytes, each with the original bytes if they are among `known`."""
         begin = new.offset
         for old in known:
             end = min(new.end, old.end)

@@ -1,10 +1,10 @@
 """Assigns packets to TCP connections.
 
 Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of a flow. A SYN begins a new
-stream if the current one has not seen its sequence number; so does any packet after an hour of silence. A SYN whose
-number is one below the first byte that was seen belongs to the current stream, because captures swap packets. Streams
-are numbered by their first packet. The sender of the SYN opened the stream. Without a SYN the client is unknown here,
-and recognise.py decides by the bytes.
+stream if its sequence number is new to the current one. So does any packet after an hour of silence. A SYN whose number
+is one below the first captured byte belongs to the current stream, because captures reorder packets. Streams are
+numbered by their first packet. The sender of the SYN opened the stream. Without a SYN the client is unknown here, and
+recognise.py decides by the bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SILENCE_NS = 3600 * 10**9
 UNKNOWN_SIDE = -1
 
 SPARSE = 1 << 14
-"""Size in bytes from which on a column has pages of its own, so that single streams can be given back."""
+"""Minimum size in bytes of a column with its own pages, so that the memory of single streams can be freed."""
 
 
 class StreamTable(ColumnTable):
@@ -31,7 +31,7 @@ class StreamTable(ColumnTable):
 
     `client` is the flow's side that opened it; `reuse` counts earlier streams of the flow. `closer` is the side that
     sent the first FIN or RST, UNKNOWN_SIDE while there is none. `sides` has a bit for each side that sent a packet.
-    `protocol` is a number of the engine's dissectors, NO_PROTOCOL while none is known. Times are in ns.
+    `protocol` is a number of the engine's dissectors, NO_PROTOCOL while it is unknown. Times are in ns.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -62,7 +62,7 @@ class StreamStart(NamedTuple):
 
 
 class FlowMemory(NamedTuple):
-    """Holds what the next packets of one flow are compared with.
+    """Holds the state of one flow that its next packets are compared with.
 
     By side: number of the SYN, number of the first packet, whether the side was seen.
     """
@@ -75,17 +75,17 @@ class FlowMemory(NamedTuple):
 
 
 class StreamAssigner:
-    """Assigns a stream to each packet, and carries what the next SYN of each flow is compared with."""
+    """Assigns a stream to each packet, and keeps the state with which the next SYN of each flow is compared."""
 
     def __init__(self, streams: StreamTable) -> None:
         self._streams = streams
         self._flows = _FlowStates()
         self.superseded: list[int] = []
-        """Streams of flows on which another stream has begun, since the last call of assign()."""
+        """Streams that another stream of their flow has replaced since the last call of assign()."""
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that the carried state takes."""
+        """Bytes of memory that the state takes."""
         return self._flows.memory_bytes
 
     def current(self, flow: int) -> int:
@@ -113,15 +113,15 @@ class StreamAssigner:
         return self._flows.current[self._flows.current >= 0].astype(np.int64)
 
     def memory(self, flow: int) -> FlowMemory:
-        """Returns what is remembered of a flow."""
+        """Returns the state of a flow."""
         flows = self._flows
         syn, first, seen = (tuple(each[flow].tolist()) for each in (flows.syn, flows.first, flows.seen))
         return FlowMemory(int(flows.last[flow]), int(flows.uses[flow]), syn, first, seen)
 
     def resume(self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None) -> int:
-        """Goes on with a flow of which no packet has come here yet; returns the number of its current stream.
+        """Continues a flow of which no packet has come here yet; returns the number of its current stream.
 
-        cells: of that stream, by StreamTable.TYPES; None where it has ended, so that the next packet begins another.
+        cells: of that stream, by StreamTable.TYPES; None if it has ended, so that the next packet begins another.
         """
         flows = self._flows
         flows.grow(flow + 1)
@@ -240,7 +240,7 @@ class StreamAssigner:
         for side in (0, 1):
             sides[stream[direction == side]] |= 1 << side
         closer = self._streams.column("closer")
-        closing = np.flatnonzero(block.flags[by_flow] & (FIN | RST) != 0)[::-1]  # the first one stays
+        closing = np.flatnonzero(block.flags[by_flow] & (FIN | RST) != 0)[::-1]  # the first one is kept
         closing = closing[closer[stream[closing]] == UNKNOWN_SIDE]
         closer[stream[closing]] = block.direction[by_flow[closing]]
 
@@ -277,7 +277,7 @@ class _FlowStates:
         self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
 
     def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Array, stream: Ints) -> None:
-        """Notes the end of a block; only the last stream of each flow matters from now on."""
+        """Stores the state at the end of a block; only the last stream of each flow matters from now on."""
         if not len(begin):
             return
         self.last[flow[begin]] = block.time[by_flow[end - 1]]
@@ -285,5 +285,5 @@ class _FlowStates:
         direction = flow[current] * 2 + block.direction[by_flow[current]]
         self.seen.reshape(-1)[direction] = True
         unknown = (self.syn.reshape(-1)[direction] < 0) & (self.first.reshape(-1)[direction] < 0)
-        late = np.flatnonzero(unknown)[::-1]  # the first one stays
+        late = np.flatnonzero(unknown)[::-1]  # the first one is kept
         self.first.reshape(-1)[direction[late]] = block.seq[by_flow[current[late]]]

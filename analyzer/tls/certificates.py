@@ -1,6 +1,7 @@
-"""What an X.509 certificate (RFC 5280) says of itself: subject, issuer, and from when until when it is valid.
+"""The fields of an X.509 certificate (RFC 5280) that the analyzer shows: subject, issuer and validity.
 
-A small reader of DER, so that nothing has to be installed where no key is needed. Signatures are not checked.
+This is a small reader of DER, so nothing has to be installed to read a certificate without a key. It does not check
+signatures.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ _ATTRIBUTES = {
     "0992268993f22c640119": "DC",
 }
 _MOST = 64
-"""Elements of one sequence that are read; a certificate's has ten, a name's a few."""
+"""Maximum number of elements read from one sequence; a certificate has ten, a name a few."""
 
 
 MOST_REMEMBERED = 64
-"""Certificates that are remembered."""
+"""Maximum number of certificates in the cache."""
 
 
 class Certificate(NamedTuple):
-    """What a certificate says. Times in seconds since 1970."""
+    """Holds the fields of a certificate. Times in seconds since 1970."""
 
     subject: str
     issuer: str
@@ -44,12 +45,12 @@ class _Element(NamedTuple):
 
 
 class _Unfit(Exception):
-    """The bytes are no DER of this form."""
+    """The bytes are not DER of the expected form."""
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def parse_certificate(der: bytes) -> Certificate | None:
-    """Returns what a certificate says, or None if the bytes are none. Servers send the same ones again and again."""
+    """Parses a certificate; None if the bytes are not one. Results are cached, because servers repeat certificates."""
     try:
         outer = _first(der, _SEQUENCE)
         body = list(_elements(_first(outer, _SEQUENCE)))
@@ -75,7 +76,7 @@ def _elements(data: bytes) -> Iterator[_Element]:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Returns the length at a place and the place behind it."""
+    """Returns the length at an offset, and the offset after it."""
     if at >= len(data):
         raise _Unfit
     first = data[at]
@@ -95,7 +96,7 @@ def _first(data: bytes, tag: int) -> bytes:
 
 
 def _name(data: bytes) -> str:
-    """Returns a distinguished name as people write it, the most significant part last."""
+    """Returns a distinguished name as text, with the most significant part last."""
     parts = []
     for group in _elements(data):
         for pair in _elements(group.content):

@@ -1,6 +1,6 @@
-"""Opens protected records: AEAD of TLS 1.2 and 1.3, CBC with and without encrypt-then-mac, and MAC alone.
+"""Decrypts protected records: AEAD of TLS 1.2 and 1.3, CBC with and without encrypt-then-mac, and MAC alone.
 
-`cryptography` is imported here and in key_files.py only, when the first key is there.
+Only this module and key_files.py import `cryptography`, and only when the first key is there.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from analyzer.tls.suites import Mode, Suite
 
 Buffer = bytes | memoryview
 Opener = Callable[[int, bytes, Buffer], bytes]
-"""Takes number, header and body of a record; returns what the body encrypts."""
+"""Takes number, header and body of a record; returns the plaintext of the body."""
 
 BLOCK = 16
 
 
 class BadRecord(Exception):
-    """A record whose tag or MAC does not fit: the key, the number or the bytes are wrong."""
+    """A record whose tag or MAC does not match: the key, the number or the bytes are wrong."""
 
 
 class RecordCipher(ABC):
-    """Opens the records of one direction under one key. inner_type: the content type stands behind the plaintext."""
+    """Decrypts the records of one direction under one key. inner_type: the content type follows the plaintext."""
 
     __slots__ = ()
     inner_type: ClassVar[bool] = False
@@ -36,10 +36,10 @@ class RecordCipher(ABC):
 
     @abstractmethod
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
-        """Returns what the body of the record with this sequence number encrypts. Raises BadRecord."""
+        """Returns the plaintext of the record with this sequence number. Raises BadRecord."""
 
     def make_opener(self) -> Opener:
-        """Returns what decrypts many records of application data; it raises one of `failures`."""
+        """Returns a function that decrypts many records of application data; it raises one of `failures`."""
 
         def decrypt(number: int, header: bytes, body: Buffer) -> bytes:
             return self.decrypt(number, header[0], body)
@@ -48,7 +48,7 @@ class RecordCipher(ABC):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """What an opener raises for a record that does not open."""
+        """The exceptions of an opener for a record that it cannot decrypt."""
         return (BadRecord,)
 
     def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
@@ -64,14 +64,14 @@ class RecordCipher(ABC):
 
 
 class Aead(Protocol):
-    """What the AEAD classes of `cryptography` have in common."""
+    """The common interface of the AEAD classes of `cryptography`."""
 
     def decrypt(self, nonce: bytes, data: Buffer, associated_data: Buffer | None) -> bytes:
         """Returns the plaintext. Raises InvalidTag."""
 
 
 def make_cipher(suite: Suite, keys: KeyMaterial, *, encrypt_then_mac: bool = False) -> RecordCipher:
-    """Returns what opens the records of one direction."""
+    """Returns the cipher for the records of one direction."""
     if suite.mode is Mode.NULL:
         return MacCipher(suite, keys)
     if suite.mode is Mode.CBC:
@@ -81,7 +81,7 @@ def make_cipher(suite: Suite, keys: KeyMaterial, *, encrypt_then_mac: bool = Fal
 
 @cache
 def _load_library() -> tuple[Mapping[Mode, Callable[[bytes], Aead]], Callable[..., Aead], type[Exception]]:
-    """Returns the AEAD classes of `cryptography` by mode, the one with a short tag, and what they raise."""
+    """Returns the AEAD classes of `cryptography` by mode, the one with a short tag, and their exception."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
 
@@ -89,13 +89,13 @@ def _load_library() -> tuple[Mapping[Mode, Callable[[bytes], Aead]], Callable[..
 
 
 def _make_aead(suite: Suite, key: bytes) -> tuple[Aead, type[Exception]]:
-    """Returns the cipher of a key, and what it raises for a record that does not open."""
+    """Returns the cipher of a key, and its exception for a record that it cannot decrypt."""
     by_mode, ccm, invalid = _load_library()
     return ccm(key, tag_length=suite.tag) if suite.mode is Mode.CCM else by_mode[suite.mode](key), invalid
 
 
 class Tls13Cipher(RecordCipher):
-    """Opens records of TLS 1.3 (RFC 8446, section 5.2): the content type stands behind the plaintext, then zeros."""
+    """Decrypts records of TLS 1.3 (RFC 8446, section 5.2): the content type follows the plaintext, then zeros."""
 
     __slots__ = ("_aead", "_invalid", "_nonce")
     inner_type = True
@@ -105,7 +105,7 @@ class Tls13Cipher(RecordCipher):
         self._nonce = int.from_bytes(keys.nonce)
 
     def make_opener(self) -> Opener:
-        """Returns what decrypts many records, each with the header of application data."""
+        """Returns a function that decrypts many records, each with the header of application data."""
         decrypt, nonce = self._aead.decrypt, self._nonce
 
         def open_one(number: int, header: bytes, body: Buffer) -> bytes:
@@ -115,7 +115,7 @@ class Tls13Cipher(RecordCipher):
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        """The exceptions by which a cipher says that a record does not open."""
+        """The exceptions of a cipher for a record that it cannot decrypt."""
         return (self._invalid, ValueError)
 
     def decrypt(self, number: int, kind: int, body: Buffer) -> bytes:
@@ -128,7 +128,7 @@ class Tls13Cipher(RecordCipher):
 
 
 class Tls12Cipher(RecordCipher):
-    """Opens AEAD records of TLS 1.2 (RFC 5288, 6655 and 7905)."""
+    """Decrypts AEAD records of TLS 1.2 (RFC 5288, 6655 and 7905)."""
 
     __slots__ = ("_aead", "_explicit", "_invalid", "_nonce", "_number", "_overhead")
 
@@ -153,12 +153,12 @@ class Tls12Cipher(RecordCipher):
 
 
 def _associate(number: int, kind: int, length: int) -> bytes:
-    """Returns what is authenticated beside a record's plaintext in TLS 1.2."""
+    """Returns the associated data of a record in TLS 1.2, which is authenticated with the plaintext."""
     return number.to_bytes(8) + bytes((kind, 3, 3)) + length.to_bytes(2)
 
 
 class CbcCipher(RecordCipher):
-    """Opens CBC records of TLS 1.2 (RFC 5246, section 6.2.3.2), with encrypt-then-mac (RFC 7366) or without."""
+    """Decrypts CBC records of TLS 1.2 (RFC 5246, section 6.2.3.2), with encrypt-then-mac (RFC 7366) or without."""
 
     __slots__ = ("_etm", "_key", "_mac", "_mac_key", "_mac_length")
 
@@ -199,7 +199,7 @@ class CbcCipher(RecordCipher):
 
 
 class MacCipher(RecordCipher):
-    """Opens records that are authenticated and not encrypted."""
+    """Checks records that are authenticated but not encrypted."""
 
     __slots__ = ("_mac", "_mac_key", "_mac_length")
 

@@ -1,4 +1,4 @@
-"""Facts that a TLS connection tells in the clear, and the state of its decryption."""
+"""The facts of a TLS connection that can be read without keys, and the state of its decryption."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_VERSIONS = 16
 
 
 class Refusal(StrEnum):
-    """Why a connection, or the rest of it, is not decrypted."""
+    """The reasons why a connection, or the rest of it, is not decrypted."""
 
     NO_KEY = "its keys are in no key log"
     WRONG_KEY = "its keys do not fit"
@@ -31,7 +31,7 @@ class Refusal(StrEnum):
 
 
 class Alert(NamedTuple):
-    """One alert. encrypted: it was readable with the keys only."""
+    """One alert. encrypted: only the keys made it readable."""
 
     from_client: bool
     fatal: bool
@@ -44,11 +44,12 @@ class Alert(NamedTuple):
 
 @dataclass(slots=True)
 class TlsFacts:
-    """What is known of a connection. Fields are empty, 0 or None until a message says them.
+    """Holds the facts of a connection. Fields are empty, 0 or None until a message sets them.
 
-    random: of the client, by which key logs know the session.
-    offered: versions of the client. opened, failed: records by side of the client (0) and the server (1); failed ones
-    did not fit their keys, and `lost` ones miss bytes. is_reported: a finding tells the refusal.
+    random: of the client; key logs identify the session by it.
+
+    offered: versions of the client. opened, failed: records by side, the client (0) and the server (1). `failed`
+    records did not match their keys; `lost` records lack bytes. is_reported: a finding reports the refusal.
     """
 
     random: bytes = b""
@@ -71,12 +72,12 @@ class TlsFacts:
 
     @property
     def is_decrypted(self) -> bool:
-        """Whether data was decrypted, and nothing speaks against its keys."""
+        """Whether data was decrypted, and nothing indicates wrong keys."""
         return self.refusal is None and any(self.opened)
 
     @property
     def version_name(self) -> str:
-        """The version that the server chose, as people write it; empty if it is unknown."""
+        """The usual name of the version that the server chose; empty if it is unknown."""
         return VERSIONS.get(self.version, f"version 0x{self.version:04x}") if self.version else ""
 
     @property
@@ -85,6 +86,6 @@ class TlsFacts:
         return name_suite(self.suite) if self.suite else ""
 
     def add_alert(self, alert: Alert) -> None:
-        """Notes an alert; the first ones matter."""
+        """Records an alert; only the first ones are kept."""
         if len(self.alerts) < MOST_ALERTS:
             self.alerts.append(alert)

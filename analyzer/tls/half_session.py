@@ -1,6 +1,6 @@
 """One direction of a TLS session: its record reader, its secret and its plaintext (RFC 8446, section 5).
 
-Records of a direction count from 0 under each secret. The number is authenticated, so it has to be right.
+Under each secret, the records of a direction count from 0. The number is authenticated, so it has to be right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Plaintext(NamedTuple):
     """Holds plaintext of a direction, in order.
 
     side: 0 or 1, of the connection. spans: divide it by packets; the last byte belongs to the packet that completes the
-    record. lost: bytes that are missing here, by the lengths of the records; then `data` is empty.
+    record. lost: number of bytes missing here, computed from the lengths of the records; then `data` is empty.
     """
 
     side: int
@@ -32,8 +32,8 @@ class HalfSession:
     """Holds the state of one direction.
 
     epoch, generation: the secret; a generation is the number of key updates. number: sequence number of the next record
-    under this secret. uncertain: a loss may hide a change of secrets. cipher: made when the first record needs it, and
-    never part of a carried state.
+    under this secret. uncertain: a loss may hide a change of secrets. cipher: created when the first record needs it,
+    and never part of a transferred state.
     """
 
     reader: RecordReader = field(default_factory=RecordReader)
@@ -50,15 +50,15 @@ class HalfSession:
         return self.epoch is Epoch.TRAFFIC and not self.uncertain and self.reader.is_steady
 
     def change(self, epoch: Epoch, generation: int = 0) -> None:
-        """Goes on under another secret, whose records count from 0."""
+        """Continues under another secret, whose records count from 0."""
         self.epoch, self.generation, self.number, self.cipher = epoch, generation, 0, None
 
 
 def divide_plaintext(length: int, spans: tuple[Span, ...], before: int) -> tuple[Span, ...]:
     """Divides the plaintext of a record by the packets that carried it.
 
-    length: bytes of plaintext. spans: of the whole record. before: bytes of the record in front of the ciphertext.
-    Reference implementation of tls_fast_path.
+    length: bytes of plaintext. spans: of the whole record. before: bytes of the record before the ciphertext. Reference
+    implementation of tls_fast_path.
     """
     last = spans[-1]
     if len(spans) == 1:

@@ -1,6 +1,6 @@
-"""Messages of the handshake (RFC 5246, section 7.4; RFC 8446, section 4): what hellos, certificates and tickets say.
+"""Parses the messages of the handshake (RFC 5246, section 7.4; RFC 8446, section 4): hellos, certificates, tickets.
 
-Parsing is tolerant: what is cut off or makes no sense is left out, because nothing here is trusted.
+Parsing is tolerant: nothing here is trusted, so fields that are truncated or invalid are omitted.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e07
 """The random of a ServerHello that is a HelloRetryRequest."""
 
 MOST_MESSAGE = 1 << 18
-"""Bytes of the longest handshake message that is put together; chains of certificates have a few thousand."""
+"""Maximum size in bytes of a handshake message that is reassembled; certificate chains take a few thousand."""
 
 LONGEST_NAME = 255
-"""Bytes of the longest name of a server (RFC 1035, section 2.3.4)."""
+"""Maximum length in bytes of a server name (RFC 1035, section 2.3.4)."""
 
 _SNI, _SIGNATURES, _ALPN, _ETM, _EMS, _TICKET, _PSK, _EARLY_DATA, _VERSIONS = 0, 13, 16, 22, 23, 35, 41, 42, 43
 
 
 class Reader:
-    """Reads numbers and vectors; what is missing reads as zeros or nothing."""
+    """Reads numbers and vectors; missing bytes read as zeros or as nothing."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     @property
     def left(self) -> int:
-        """Bytes that were not read yet."""
+        """Number of unread bytes."""
         return len(self._data) - self._at
 
     def take(self, size: int) -> bytes:
@@ -52,7 +52,7 @@ class Reader:
         return int.from_bytes(self.take(size))
 
     def vector(self, width: int) -> bytes:
-        """Returns the bytes behind a length of `width` bytes."""
+        """Returns the bytes that follow a length of `width` bytes."""
         begin = self._at + width
         end = begin + int.from_bytes(self._data[self._at : begin])
         found = self._data[begin:end]
@@ -66,7 +66,7 @@ def _numbers(data: bytes) -> tuple[int, ...]:
 
 
 def _extensions(reader: Reader) -> dict[int, bytes]:
-    """Returns the extensions of a message in their order."""
+    """Returns the extensions of a message, in order."""
     data, at = reader.vector(2), 0
     found = {}
     while len(data) - at >= 4:
@@ -81,7 +81,7 @@ def _text(data: bytes) -> str:
 
 
 class ClientHello(NamedTuple):
-    """What a client offers. `versions`: all that it supports; `psk`: it offers to resume; `early`: it sends 0-RTT.
+    """Holds a client's offer. `versions`: all that it supports; `psk`: it offers to resume; `early`: it sends 0-RTT.
 
     ticket: of an earlier session (TLS 1.2).
     """
@@ -100,7 +100,7 @@ class ClientHello(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a server chose. `resumes`: it took the offered PSK (TLS 1.3)."""
+    """Holds the choices of a server. `resumes`: it accepted the offered PSK (TLS 1.3)."""
 
     random: bytes
     session_id: bytes
@@ -114,12 +114,12 @@ class ServerHello(NamedTuple):
 
     @property
     def is_retry(self) -> bool:
-        """Whether it asks for another ClientHello."""
+        """Whether it requests another ClientHello."""
         return self.random == RETRY_RANDOM
 
 
 def parse_client_hello(body: bytes) -> ClientHello:
-    """Returns what a ClientHello says."""
+    """Parses a ClientHello."""
     reader = Reader(body)
     version, random, session_id = reader.number(2), reader.take(32), reader.vector(1)
     suites = _numbers(reader.vector(2))
@@ -144,7 +144,7 @@ def parse_client_hello(body: bytes) -> ClientHello:
 
 
 def parse_server_hello(body: bytes) -> ServerHello:
-    """Returns what a ServerHello says."""
+    """Parses a ServerHello."""
     reader = Reader(body)
     version, random, session_id = reader.number(2), reader.take(32), reader.vector(1)
     suite, compression = reader.number(2), reader.number(1)
@@ -169,7 +169,7 @@ def parse_encrypted_extensions(body: bytes) -> str:
 
 
 def parse_certificates(body: bytes, version: int) -> list[bytes]:
-    """Returns the DER of each certificate, that of the sender first."""
+    """Returns the DER of each certificate; the sender's is the first."""
     reader = Reader(body)
     if version == TLS13:
         reader.vector(1)
@@ -193,7 +193,7 @@ def _protocols(data: bytes) -> Iterator[str]:
 
 
 def _is_grease(number: int) -> bool:
-    """Returns whether a number is one of those that mean nothing (RFC 8701)."""
+    """Returns whether a number is a reserved one without a meaning (RFC 8701)."""
     return number & 0x0F0F == 0x0A0A and number >> 8 == number & 0xFF
 
 
@@ -201,7 +201,7 @@ _CODES = {0x0304: "13", 0x0303: "12", 0x0302: "11", 0x0301: "10", 0x0300: "s3"}
 
 
 def fingerprint(hello: ClientHello) -> str:
-    """Returns the JA4 fingerprint of a client: what it offers, without what differs from connection to connection."""
+    """Returns the JA4 fingerprint of a client: its offer, without the parts that vary between connections."""
     alpn = hello.alpn[0] if hello.alpn else ""
     return _make_fingerprint(
         tuple(each for each in hello.suites if not _is_grease(each)),
@@ -216,7 +216,7 @@ def fingerprint(hello: ClientHello) -> str:
 def _make_fingerprint(
     suites: tuple[int, ...], kinds: tuple[int, ...], alpn: str, version: int, signatures: tuple[int, ...]
 ) -> str:
-    """Returns a fingerprint by suites, kinds of extensions, the ends of the first ALPN, the latest version."""
+    """Makes a fingerprint from suites, extension types, the ends of the first ALPN, and the latest version."""
     head = f"t{_CODES.get(version, '00')}{'d' if _SNI in kinds else 'i'}"
     head += f"{min(len(suites), 99):02}{min(len(kinds), 99):02}{alpn}"
     compared = ",".join(sorted(f"{each:04x}" for each in kinds if each not in (_SNI, _ALPN)))
@@ -231,17 +231,17 @@ def _short_hash(text: str) -> str:
 
 @dataclass(slots=True)
 class MessageJoiner:
-    """Puts handshake messages together from the records that carry them."""
+    """Reassembles handshake messages from records."""
 
     pending: bytes = field(default=b"")
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yields type, body and the whole of each message that is complete now."""
+        """Yields type, body and all bytes of each message that is complete now."""
         data, self.pending, at = self.pending + data, b"", 0
         while len(data) - at >= 4:
             length = int.from_bytes(data[at + 1 : at + 4])
             if length > MOST_MESSAGE:
-                return  # no message; what is there of it is given up
+                return  # not a message; its bytes are dropped
             end = at + 4 + length
             if end > len(data):
                 break

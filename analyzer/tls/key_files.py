@@ -1,4 +1,4 @@
-"""Key logs and private keys on the disk: read at first, and again where they grow."""
+"""Key logs and private keys on disk: read once, and again when a key log grows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 MOST_READ = 1 << 20
-"""Bytes of a key log that are read at once."""
+"""Bytes of a key log per read."""
 
 
 class KeyLogFile:
-    """Follows one key log. A file that was replaced or written anew is read from its beginning."""
+    """Follows one key log. A file that was replaced or rewritten is read from its beginning."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -28,7 +28,7 @@ class KeyLogFile:
         self._changed = 0
 
     def read_growth(self, log: KeyLog) -> bool:
-        """Adds what is new to `log`; returns whether anything was. Raises OSError."""
+        """Adds the new lines to `log`; returns whether there were any. Raises OSError."""
         with open(self.path, "rb") as file:
             status = os.fstat(file.fileno())
             identity = status.st_dev, status.st_ino
@@ -49,7 +49,7 @@ class KeyLogFile:
 
     @property
     def grew(self) -> bool:
-        """Whether the file has something that was not read."""
+        """Whether the file has unread bytes."""
         try:
             status = os.stat(self.path)
         except OSError:
@@ -62,9 +62,9 @@ PASSWORD_VARIABLE = "WIREANALYZE_KEY_PASSWORD"
 
 
 class KeyPasswords(NamedTuple):
-    """Finds the password of a private key: in the file at `path`, else in the environment, else by `ask`.
+    """Finds the password of a private key: in the file at `path`, else in the environment, else with `ask`.
 
-    ask: takes the path of the key and returns the password, b"" for none. No password is kept.
+    ask: takes the path of the key and returns the password, b"" for none. No password is stored.
     """
 
     path: str | None = None
@@ -82,10 +82,10 @@ class KeyPasswords(NamedTuple):
 
 
 class KeyRing:
-    """Holds the secrets of all key logs, of captures and of private keys. It is Secrets for sessions.
+    """Holds the secrets of all key logs, of captures and of private keys. It implements Secrets for sessions.
 
-    grows: a key log may come later than the bytes that need it, and need not be there yet. passwords: of private keys.
-    A ring pickles as the paths of its files, which the other process reads.
+    grows: a key log may get secrets after the bytes that need them, and need not exist yet. passwords: of private keys.
+    A ring is pickled as the paths of its files, which the other process reads.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class KeyRing:
         return KeyRing, self.paths
 
     def extend(self, texts: Sequence[bytes]) -> KeyRing:
-        """Returns a ring with the secrets of this one and of more key logs, which this one does not get."""
+        """Returns a ring with the secrets of this one and of more key logs; this one stays as it is."""
         ring = KeyRing(grows=self.grows)
         ring.paths, ring._files, ring._private, ring._shared = self.paths, self._files, self._private, self._shared
         ring.log = KeyLog(self._shared)
@@ -129,30 +129,30 @@ class KeyRing:
         return ring
 
     def refresh(self) -> bool:
-        """Reads what key logs have got since; returns whether anything was new."""
+        """Reads the new lines of the key logs; returns whether there were any."""
         new = False
         for file in self._files:
             if file.grew:
                 try:
                     new |= file.read_growth(self._shared)
                 except OSError:
-                    continue  # it is being replaced; the next time will do
+                    continue  # it is being replaced; the next refresh reads it
         self.version += new
         return new
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
-        """Returns a secret by its label and identifier, also one that its key log has got just now."""
+        """Returns a secret by its label and identifier, also one that was just added to its key log."""
         found = self.log.find(label, identifier)
         if found is None and self._files and self.refresh():
             found = self.log.find(label, identifier)
         return found
 
     def learn(self, label: str, identifier: bytes, secret: bytes) -> None:
-        """Takes a secret that follows from a private key."""
+        """Adds a secret derived with a private key."""
         self.log.add(label, identifier, secret)
 
     def decrypt_premaster(self, certificate: bytes, encrypted: bytes) -> bytes | None:
-        """Returns an RSA premaster secret, if the private key of a certificate (DER) is there."""
+        """Returns an RSA premaster secret if the ring has the private key of a certificate (DER)."""
         from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 
         for public, key in self._private:
@@ -202,11 +202,11 @@ def load_private_key(path: str, passwords: KeyPasswords) -> tuple[bytes, RSAPriv
 
 
 _SEQUENCE = b"\x30"
-"""How DER begins, and so PKCS#12 does."""
+"""The first byte of DER, and so of PKCS#12."""
 
 
 def _parse_private_key(data: bytes, password: bytes | None = None) -> Iterator[object]:
-    """Yields the key in each form that fits."""
+    """Yields the key in each format that parses."""
     from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
 

@@ -1,8 +1,8 @@
-"""Key logs in NSS's format (SSLKEYLOGFILE; RFC 9850): text to secrets, line by line, as a file grows.
+"""Key logs in NSS's format (SSLKEYLOGFILE; RFC 9850), parsed line by line as a file grows.
 
 A line is a label, an identifier and a secret, the last two as hexadecimal digits. The identifier is the client's
-random; of `RSA` lines it is the beginning of the encrypted premaster secret, and of the oldest lines a session's id.
-Lines of other forms are counted and passed over. A KeyLog has no representation that shows a secret and is never
+random. In `RSA` lines it is the beginning of the encrypted premaster secret, and in the oldest lines a session's id.
+Lines of other forms are counted and skipped. A KeyLog has no representation that shows a secret, and it is never
 pickled.
 """
 
@@ -19,10 +19,10 @@ CLIENT_TRAFFIC, SERVER_TRAFFIC = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECR
 LABELS = frozenset(
     {CLIENT_RANDOM, RSA, CLIENT_EARLY, CLIENT_HANDSHAKE, SERVER_HANDSHAKE, CLIENT_TRAFFIC, SERVER_TRAFFIC}
 )
-"""Labels whose secrets decrypt something; others (exporters, later generations) are well formed and not needed."""
+"""Labels of secrets that decrypt something; others (exporters, later generations) are valid but not needed."""
 
 MOST_SESSIONS = 1_000_000
-"""Sessions whose secrets a KeyLog holds; the oldest go first."""
+"""Maximum number of sessions in a KeyLog; the oldest are removed first."""
 
 LONGEST_LINE = 2048
 
@@ -31,7 +31,7 @@ _OLD_LINE = re.compile(rb"RSA Session-ID:([0-9A-Fa-f]{2,64}) Master-Key:([0-9A-F
 
 
 class KeyLog:
-    """Holds secrets by identifier and label. `foreign`: lines that are no line of a key log.
+    """Holds secrets by identifier and label. `foreign`: number of lines that are not of a key log.
 
     more: where it looks for secrets that it does not hold.
     """
@@ -51,7 +51,7 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, label: str, identifier: bytes, secret: bytes) -> None:
-        """Adds a secret; a later one under the same name replaces it."""
+        """Adds a secret; it replaces an earlier one of the same name."""
         self._secrets.setdefault(identifier, {})[label] = secret
         if len(self._secrets) > MOST_SESSIONS:
             del self._secrets[next(iter(self._secrets))]
@@ -78,24 +78,24 @@ class KeyLog:
                 self.foreign += 1
 
     def lines(self, identifier: bytes) -> Iterator[str]:
-        """Yields the lines of a session by its client's random, to be written into a capture."""
+        """Yields the lines of the session with this client random, to be written into a capture."""
         for label, secret in self._secrets.get(identifier, {}).items():
             if label != SESSION_ID:
                 yield f"{label} {identifier.hex()} {secret.hex()}"
 
 
 class LineBuffer:
-    """Cuts the text of a growing file into whole lines; what is left over waits for its end."""
+    """Splits the text of a growing file into complete lines; keeps an incomplete last line."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, text: bytes) -> bytes:
-        """Returns the whole lines that are there now. A line that never ends is dropped."""
+        """Returns the lines that are complete now. An overlong line is dropped."""
         whole, end, rest = (self._rest + text).rpartition(b"\n")
         self._rest = rest if len(rest) <= LONGEST_LINE else rest[:LONGEST_LINE] + b"#"
         return whole + end
 
     def peek(self) -> bytes:
-        """Returns what is left over: the last line of a file may lack its end."""
+        """Returns the incomplete line: the last line of a file may lack its line end."""
         return self._rest

@@ -1,4 +1,4 @@
-"""Secrets to keys: HKDF and the schedule of TLS 1.3 (RFC 8446, section 7), the PRF of TLS 1.2 (RFC 5246, section 5).
+"""Derives keys from secrets with HKDF (TLS 1.3: RFC 8446, section 7) or the PRF of TLS 1.2 (RFC 5246, section 5).
 
 Only the standard library is needed. A secret never leaves this package as text: KeyMaterial has no representation.
 """
@@ -89,7 +89,7 @@ def derive_master(premaster: bytes, randoms: bytes, hash_name: str) -> bytes:
 
 
 def derive_extended_master(premaster: bytes, transcript: bytes, hash_name: str) -> bytes:
-    """Returns the extended master secret (RFC 7627); `transcript` are the messages up to the client's key exchange."""
+    """Returns the extended master secret (RFC 7627); `transcript`: the messages up to the client's key exchange."""
     seed = hashlib.new(hash_name, transcript).digest()
     return expand_prf(premaster, b"extended master secret", seed, MASTER, hash_name)
 

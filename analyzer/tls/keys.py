@@ -1,7 +1,7 @@
 """Finds the secrets of a session and derives its keys.
 
-A session's state holds no secret, so that it can be carried to another process or written down: it says which secret
-it uses, and asks for it again.
+The state of a session holds no secret, so it can be sent to another process or written to a file. It names the secret
+that it uses, and looks it up again.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from analyzer.tls.suites import Suite
 class Secrets(Protocol):
     """Finds secrets; implemented by KeyRing.
 
-    version: counts what has come. grows: a secret may come later than the bytes that need it, as in a live capture.
+    version: counts additions. grows: a secret may arrive after the bytes that need it, as in a live capture.
     """
 
     version: int
     grows: bool
 
     def refresh(self) -> bool:
-        """Looks for what has come; returns whether anything has."""
+        """Looks for new secrets; returns whether there were any."""
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
         """Returns a secret by its label and identifier, as in a key log."""
 
     def learn(self, label: str, identifier: bytes, secret: bytes) -> None:
-        """Takes a secret that follows from a private key."""
+        """Adds a secret derived with a private key."""
 
     def decrypt_premaster(self, certificate: bytes, encrypted: bytes) -> bytes | None:
-        """Returns an RSA premaster secret, if the private key of a certificate (DER) is there."""
+        """Returns an RSA premaster secret if the private key of a certificate (DER) is there."""
 
 
 class Epoch(IntEnum):
-    """Under which secret a direction sends."""
+    """The kind of secret under which a direction sends."""
 
     CLEAR = 0
     EARLY = 1
@@ -66,11 +66,11 @@ _LABELS = {
 }
 
 MOST_GENERATIONS = 1 << 10
-"""Key updates of one direction that are followed. Each derives its secret from the first one, so the cost is square."""
+"""Maximum number of key updates of a direction; each derives its secret from the first, so the cost is quadratic."""
 
 
 class RsaExchange(NamedTuple):
-    """What an RSA key exchange showed, all of it public. `transcript`: the messages up to it, b"" where not needed."""
+    """Holds the public data of an RSA key exchange. `transcript`: the messages up to it, b"" if not needed."""
 
     certificate: bytes
     encrypted: bytes
@@ -78,7 +78,7 @@ class RsaExchange(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What both hellos agreed on."""
+    """Holds the parameters that both hellos agreed on."""
 
     client: ClientHello
     server: ServerHello
@@ -88,7 +88,7 @@ class Parameters(NamedTuple):
     def find_cipher(
         self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int = 0
     ) -> RecordCipher | None:
-        """Returns what opens the records of a direction; None if the secret is unknown. generation: key updates."""
+        """Returns the cipher for the records of a direction; None if the secret is unknown. generation: key updates."""
         keys = self._find_keys(secrets, from_client, epoch, generation)
         return None if keys is None else make_cipher(self.suite, keys, encrypt_then_mac=self.server.encrypt_then_mac)
 
@@ -106,14 +106,14 @@ class Parameters(NamedTuple):
         return derive_traffic_keys(secret, self.suite)
 
     def _find_master(self, secrets: Secrets) -> bytes | None:
-        """Returns the master secret: by the client's random, by the key exchange, or that of a resumed session."""
+        """Returns the master secret: by the client's random, by the key exchange, or of the resumed session."""
         master = secrets.find(key_log.CLIENT_RANDOM, self.client.random)
         if master is None and self.exchange is not None:
             master = self._exchange_master(self.exchange, secrets)
         return self._find_resumed(secrets) if master is None else master
 
     def _find_resumed(self, secrets: Secrets) -> bytes | None:
-        """Returns the master secret of the session that goes on, and keeps it for exports of this one's secrets."""
+        """Returns the master secret of the resumed session, and keeps it for exports of this session's secrets."""
         master = None
         if self.client.ticket:
             master = secrets.find(key_log.SESSION_ID, name_ticket(self.client.ticket))
@@ -137,7 +137,7 @@ class Parameters(NamedTuple):
         return master
 
     def learn_session(self, secrets: Secrets, identifier: bytes) -> None:
-        """Keeps the master secret for a session that will be resumed by this id or ticket (TLS 1.2)."""
+        """Keeps the master secret for a session that this id or ticket will resume (TLS 1.2)."""
         master = self._find_master(secrets)
         if master is not None and identifier:
             secrets.learn(key_log.SESSION_ID, identifier, master)

@@ -1,6 +1,6 @@
-"""Follows the handshake of one connection to the parameters that both sides agree on (RFC 5246 and 8446, section 4).
+"""Follows the handshake of a connection up to the parameters that both sides agree on (RFC 5246 and 8446, section 4).
 
-Hellos give randoms, version and suite. In TLS 1.2 the key exchange follows in the clear; with RSA it holds the
+Hellos contain randoms, version and suite. In TLS 1.2 the key exchange follows unencrypted. With RSA it holds the
 premaster secret, encrypted for the server's key (RFC 5246, section 7.4.7.1). Everything here is public.
 """
 
@@ -16,15 +16,15 @@ from analyzer.tls.keys import Parameters, RsaExchange, Secrets, name_ticket
 from analyzer.tls.suites import find_suite
 
 MOST_TRANSCRIPT = 1 << 16
-"""Bytes of handshake messages that are kept for the extended master secret (RFC 7627)."""
+"""Maximum bytes of handshake messages kept for the extended master secret (RFC 7627)."""
 
 
 @dataclass(slots=True)
 class Negotiation:
-    """Holds what the hellos said. client: the side of the client, -1 until its hello comes.
+    """Holds the contents of the hellos. client: the side of the client, -1 before its hello.
 
     parameters: known from the ServerHello on. certificate: of the server (DER). transcript: the messages up to the key
-    exchange. facts: for people.
+    exchange. facts: for the user.
     """
 
     client: int = -1
@@ -41,27 +41,27 @@ class Negotiation:
 
     @property
     def overhead(self) -> int:
-        """Bytes by which a record's body is longer than its plaintext, at least; known behind the ServerHello."""
+        """Minimum bytes by which a record's body is longer than its plaintext; known after the ServerHello."""
         assert self.parameters is not None
         return self.parameters.suite.overhead
 
     @property
     def missing_part(self) -> Refusal:
-        """Why a connection is not decrypted if its hellos are not complete."""
+        """The reason why a connection with incomplete hellos is not decrypted."""
         return Refusal.NO_HANDSHAKE if self.client_hello is None else Refusal.INCOMPLETE
 
     @property
     def offers_early_data(self) -> bool:
-        """Whether the client said that it sends 0-RTT data."""
+        """Whether the client announced 0-RTT data."""
         return self.client_hello is not None and self.client_hello.early
 
     def refuse(self, why: Refusal) -> None:
-        """Ends decryption; the first reason stays."""
+        """Ends decryption; the first reason is kept."""
         if self.facts.refusal is None:
             self.facts.refusal = why
 
     def take_message(self, side: int, kind: int, body: bytes, whole: bytes, secrets: Secrets | None) -> None:
-        """Takes a handshake message in the clear. whole: with its header."""
+        """Handles an unencrypted handshake message. whole: with its header."""
         if len(self.transcript) + len(whole) <= MOST_TRANSCRIPT and kind != handshake.HELLO_REQUEST:
             self.transcript += whole
         if kind == handshake.CLIENT_HELLO:
@@ -103,7 +103,7 @@ class Negotiation:
                 facts.resumed = True
 
     def _take_key_exchange(self, body: bytes, secrets: Secrets | None) -> None:
-        """Keeps what an RSA key exchange shows; in others the messages up to here are not needed any more."""
+        """Keeps the data of an RSA key exchange; after another one, the messages before it are not needed any more."""
         parameters = self.parameters
         if parameters is not None and parameters.suite.exchange == "RSA" and self.certificate:
             encrypted = handshake.Reader(body).vector(2)
@@ -114,12 +114,12 @@ class Negotiation:
         self.transcript = b""
 
     def note_certificates(self, body: bytes) -> None:
-        """Takes the body of the server's Certificate message."""
+        """Handles the body of the server's Certificate message."""
         version = TLS13 if self.is_tls13 else TLS12
         chain = handshake.parse_certificates(body, version)[:MOST_CERTIFICATES]
         self.certificate = chain[0] if chain else b""
         self.facts.certificates = [found for each in chain if (found := parse_certificate(each)) is not None]
 
     def note_alert(self, side: int, body: bytes, encrypted: bool) -> None:
-        """Takes an alert (two bytes: level and description; RFC 8446, section 6)."""
+        """Handles an alert (two bytes: level and description; RFC 8446, section 6)."""
         self.facts.add_alert(Alert(side == self.client, body[0] == 2, body[1], encrypted))

@@ -1,8 +1,9 @@
-"""Opens protected records, and finds the secret and number of records behind a loss.
+"""Decrypts protected records, and finds the secret and number of records after a loss.
 
-Theory. A lost record is counted if its header came. Where headers are lost, too, the bytes that are missing bound how
-many records they may hold, so the numbers that may be next are tried on what looks like a record; only the right number
-opens it. A loss may also hide a change of secrets: then those that may follow are tried as well. All tries are bounded.
+Theory. A lost record is counted if its header was captured. If headers are lost, too, the number of missing bytes
+limits how many records they may hold. So all possible next numbers are tried on each candidate for a record; only the
+right number decrypts it. A loss may also hide a change of secrets, so the secrets that may follow are tried as well.
+All tries are bounded.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from analyzer.tls.negotiation import Negotiation
 from analyzer.tls.records import CHANGE_CIPHER, HEADER, MOST_BODY, Record
 
 MOST_TRIES = 1 << 12
-"""Sequence numbers that are tried behind one loss."""
+"""Sequence numbers that are tried after one loss."""
 
 FEW_TRIES = 4
-"""Sequence numbers that are tried where the lost records were counted, in case they changed the secret."""
+"""Sequence numbers that are tried if the lost records were counted, in case they changed the secret."""
 
 ALL_TRIES = 1 << 20
-"""Records that are tried in vain in one session."""
+"""Maximum number of failed tries in one session."""
 
 
 class RecordOpener:
-    """Opens the records of both directions. secrets: set before each use; None: nothing opens.
+    """Decrypts the records of both directions. secrets: set before each use; None: no record can be decrypted.
 
-    tries: how many records may still be tried in vain.
+    tries: number of failed tries that are left.
     """
 
     __slots__ = ("_halves", "_negotiation", "secrets", "tries")
@@ -47,7 +48,7 @@ class RecordOpener:
         self.secrets = None
 
     def prepare(self) -> bool:
-        """Makes the ciphers of both directions; returns whether their secrets are there."""
+        """Creates the ciphers of both directions; returns whether their secrets are there."""
         if self.secrets is None or self._negotiation.parameters is None:
             return False
         for side, half in enumerate(self._halves):
@@ -65,7 +66,7 @@ class RecordOpener:
         return parameters.find_cipher(self.secrets, side == self._negotiation.client, epoch, generation)
 
     def open(self, side: int, number: int, record: Record) -> tuple[int, bytes] | None:
-        """Opens a record under the current secret of its direction; None if it does not open."""
+        """Decrypts a record under the current secret of its direction; None if that fails."""
         half = self._halves[side]
         cipher = half.cipher
         if cipher is None:
@@ -77,7 +78,7 @@ class RecordOpener:
         return _try_open(cipher, number, record)
 
     def open_elsewhere(self, side: int, record: Record, tries: int = FEW_TRIES) -> tuple[int, bytes] | None:
-        """Opens a record under the secrets that may follow, and goes on under the one that fits."""
+        """Decrypts a record under the secrets that may follow, and switches to the one that works."""
         half = self._halves[side]
         for epoch, generation in self._list_following(half):
             cipher = self.find_cipher(side, epoch, generation)
@@ -98,7 +99,7 @@ class RecordOpener:
         return None
 
     def _list_following(self, half: HalfSession) -> Iterator[tuple[Epoch, int]]:
-        """Yields the secrets that may come behind the current one."""
+        """Yields the secrets that may follow the current one."""
         if not self._negotiation.is_tls13:
             return
         if half.epoch is Epoch.EARLY:
@@ -112,9 +113,9 @@ class RecordOpener:
             yield Epoch.TRAFFIC, half.generation + 2
 
     def hunt(self, side: int) -> int | None:
-        """Looks for the next record behind a loss.
+        """Looks for the next record after a loss.
 
-        Returns the bytes of plaintext that are lost before it, 0 or less for none; None if no record opens.
+        Returns the number of plaintext bytes lost before it, 0 or less for none; None if no record can be decrypted.
         """
         half, negotiation = self._halves[side], self._negotiation
         if half.epoch is Epoch.CLEAR:

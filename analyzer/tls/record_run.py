@@ -1,7 +1,8 @@
-"""Opens many records of one direction at once, as far as they are plain application data (RFC 8446, section 5.2).
+"""Decrypts many records of one direction at once, as long as they are plain application data (RFC 8446, section 5.2).
 
-The reference implementation is analyzer.tls.session, one record at a time. A run ends before the first record that the
-session has to think about: another content type, a record that does not open, bytes that are no record.
+The reference implementation is analyzer.tls.session, which handles one record at a time. A run ends before the first
+record that the session must handle: another content type, a record that cannot be decrypted, or bytes that are not a
+record.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from analyzer.tls.handshake import TLS12
 from analyzer.tls.records import APPLICATION_DATA, CHANGE_CIPHER, HEADER, HEARTBEAT, MOST_BODY
 
 _START = bytes((APPLICATION_DATA, *TLS12.to_bytes(2)))
-"""How the header of application data begins."""
+"""The first bytes of a header of application data."""
 
 
 class RecordRun(NamedTuple):
-    """Holds n records that were opened.
+    """Holds n decrypted records.
 
-    ends: where each record ends, in bytes from the begin of the run. texts: what each encrypts; it may have a content
-    type behind it. lengths: bytes of plaintext in each text. unusual: the last byte that shows the record behind the
-    run to be unusual, -1 if it is only incomplete.
+    ends: the end of each record, in bytes from the start of the run. texts: the decrypted bytes of each, possibly with
+    a content type at the end. lengths: bytes of plaintext in each text. unusual: the last byte needed to see that the
+    record after the run is unusual; -1 if it is only incomplete.
     """
 
     ends: list[int]
@@ -31,7 +32,7 @@ class RecordRun(NamedTuple):
 
 
 def open_run(cipher: RecordCipher, number: int, data: bytes) -> RecordRun:
-    """Opens the complete records at the front of `data`. number: the sequence number of the first one."""
+    """Decrypts the complete records at the front of `data`. number: the sequence number of the first one."""
     ends: list[int] = []
     texts: list[bytes] = []
     lengths: list[int] = []

@@ -1,8 +1,8 @@
-"""The record layer of one direction (RFC 8446, section 5.1): bytes in order to records, across lost bytes.
+"""The record layer of one direction (RFC 8446, section 5.1): splits bytes into records, across lost bytes.
 
-Lost bytes are zeros in the buffer, and spans say that they are lost. A record whose body misses bytes is lost, and the
-next one begins where it ends. Where a header is lost nobody knows the next beginning: then the reader hunts for a
-header, and the caller says whether the record behind it opens.
+Lost bytes are zeros in the buffer, and spans mark them as lost. A record whose body lacks bytes is lost, and the next
+one begins where it ends. If a header is lost, the start of the next record is unknown. Then the reader hunts for a
+header, and the caller reports whether the record can be decrypted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NamedTuple
 CHANGE_CIPHER, ALERT, HANDSHAKE, APPLICATION_DATA, HEARTBEAT = 20, 21, 22, 23, 24
 HEADER = 5
 MOST_BODY = (1 << 14) + 2048
-"""Bytes of the longest body: 16 KiB, and what compression and protection may add in TLS 1.2."""
+"""Maximum bytes of a body: 16 KiB, and the bytes that compression and protection may add in TLS 1.2."""
 
 _MOST_LOST = MOST_BODY + HEADER
-"""Most zeros that stand for one loss: as many as the longest record has."""
+"""Maximum number of zeros for one loss: the size of the longest record."""
 
 
 class Span(NamedTuple):
-    """Says which packet carried some bytes. lost: how many bytes are missing here; 0 if they are there."""
+    """Names the packet that carried some bytes. lost: number of bytes missing here; 0 if they are there."""
 
     length: int
     packet: int
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record. `spans` cover header and body. lost: the body misses bytes."""
+    """One record. `spans` cover header and body. lost: the body lacks bytes."""
 
     kind: int
     version: int
@@ -44,10 +44,10 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class RecordReader:
-    """Cuts records.
+    """Splits bytes into records.
 
-    missing: bytes since the last known end of a record, while it hunts. judged: spans of the next record that were
-    looked at for long losses, and their bytes.
+    missing: bytes since the last known end of a record, while it hunts. judged: number of spans of the next record that
+    were checked for long losses, and their bytes.
     """
 
     buffer: bytearray = field(default_factory=bytearray)
@@ -61,7 +61,7 @@ class RecordReader:
 
     @property
     def buffered(self) -> int:
-        """Bytes that wait, lost ones included."""
+        """Number of unread bytes, including lost ones."""
         return len(self.buffer) - self.at
 
     @property
@@ -71,21 +71,21 @@ class RecordReader:
 
     @property
     def rest(self) -> bytes:
-        """The bytes of the record that is not complete yet."""
+        """The bytes of the incomplete record."""
         return bytes(self.buffer[self.at :])
 
     @property
     def is_steady(self) -> bool:
-        """Whether it knows where the next record begins, and the bytes that wait are there and came in order."""
+        """Whether the start of the next record is known, and all unread bytes are there and came in order."""
         packets = [span.packet for span in self.spans]
         return not self.hunting and not self.losses and all(map(lt, packets, packets[1:]))
 
     def replace(self, rest: bytes, spans: list[Span]) -> None:
-        """Goes on with other bytes that wait, because records were read elsewhere."""
+        """Replaces the unread bytes, because records were read elsewhere."""
         self.buffer, self.spans, self.at, self.judged = bytearray(rest), deque(spans), 0, (0, 0)
 
     def feed(self, data: bytes, packet: int, time: int) -> None:
-        """Adds the next bytes of the direction, which a packet brought at a time (ns since 1970)."""
+        """Adds the next bytes of the direction, which a packet carried at a time (ns since 1970)."""
         if not data:
             return
         if self.at:
@@ -95,7 +95,7 @@ class RecordReader:
         self.spans.append(Span(len(data), packet, time))
 
     def lose(self, length: int, packet: int, time: int) -> None:
-        """Takes the next bytes as lost."""
+        """Marks the next bytes as lost."""
         if length > 0:
             self.feed(bytes(min(length, _MOST_LOST)), packet, time)
             self.spans[-1] = self.spans[-1]._replace(lost=length)
@@ -118,15 +118,15 @@ class RecordReader:
             return None
         if self.buffered < size:
             return None
-        begin, losses = self.at + HEADER, self.losses  # before some of them go with the record
+        begin, losses = self.at + HEADER, self.losses  # before the record removes some of them
         body = bytes(self.buffer[begin : self.at + size])
         spans = self._take(size)
         return Record(kind, version, body, spans, bool(losses) and any(span.lost for span in spans))
 
     def hunt(self, opens: Callable[[Record, int], bool]) -> bool:
-        """Looks for a record that opens; returns whether the next call of next_record() returns it.
+        """Looks for a record that can be decrypted; returns whether the next call of next_record() returns it.
 
-        opens: called with a record, and the bytes between it and the last known end of a record.
+        opens: called with a record, and the number of bytes between it and the last known end of a record.
         """
         while self.hunting and self.buffered:
             end = self._front_end()
@@ -143,7 +143,7 @@ class RecordReader:
             kind, version, size = header
             if place + size > end:
                 if end == len(self.buffer):
-                    return False  # more bytes will tell
+                    return False  # needs more bytes
             elif opens(
                 Record(kind, version, bytes(self.buffer[place + HEADER : place + size]), ()),
                 self.missing + place - self.at,
@@ -158,7 +158,7 @@ class RecordReader:
         return read_header(self.buffer, at)
 
     def _find_candidate(self, end: int) -> int:
-        """Returns the next place before `end` that looks like a header and was not tried, or -1."""
+        """Returns the next offset before `end` that looks like a header and was not tried, or -1."""
         last = end - HEADER + 2
         version = self.buffer.find(3, self.at + self.tried + 1, last)
         while version >= 0:
@@ -169,7 +169,7 @@ class RecordReader:
         return -1
 
     def _front_end(self) -> int:
-        """Returns up to where the buffer has no loss."""
+        """Returns the offset up to which the buffer has no loss."""
         end = self.at
         for span in self.spans:
             if span.lost:
@@ -188,9 +188,9 @@ class RecordReader:
         return False
 
     def _is_long_loss(self, size: int) -> bool:
-        """Returns whether a loss begins within the next `size` bytes and hides more than them.
+        """Returns whether a loss begins within the next `size` bytes and extends beyond them.
 
-        Looks at each span once for each record.
+        Checks each span once for each record.
         """
         spans = self.spans
         seen, covered = self.judged
@@ -205,7 +205,7 @@ class RecordReader:
         return False
 
     def _fall_out(self) -> None:
-        """Begins to hunt, behind a loss if one caused that."""
+        """Begins to hunt; after the loss, if a loss is the cause."""
         self.hunting, self.tried = True, 0
         if self.losses:
             while not self.spans[0].lost:
@@ -248,7 +248,7 @@ class RecordReader:
 def read_header(data: bytes | bytearray, at: int) -> tuple[int, int, int] | None:
     """Reads the five bytes of a record's header at `at` (RFC 8446, 5.1).
 
-    Returns content type, version, and size with the header; None if there can be no record.
+    Returns content type, version, and size including the header; None if this cannot be a record.
     """
     kind, version, length = data[at], data[at + 1] << 8 | data[at + 2], data[at + 3] << 8 | data[at + 4]
     if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or version > 0x0304 or length > MOST_BODY:
@@ -257,9 +257,9 @@ def read_header(data: bytes | bytearray, at: int) -> tuple[int, int, int] | None
 
 
 def find_first_record(data: bytes) -> int:
-    """Returns where in bytes of one direction the first record begins, or -1 if none does.
+    """Returns the offset of the first record in bytes of one direction, or -1 if there is none.
 
-    From there on each record ends where the next one begins. The last one may be incomplete.
+    From there on, each record ends where the next one begins. The last one may be incomplete.
     """
     at = data.find(3)
     while at >= 0:

@@ -1,12 +1,12 @@
 """One TLS connection: bytes of both directions in, plaintext out (RFC 5246, RFC 8446). No I/O.
 
-Theory. Hellos give randoms, version and suite; the secrets that belong to the client's random open the records. In
-TLS 1.2 a direction is protected behind its ChangeCipherSpec. In TLS 1.3 it is behind the ServerHello, under the
-handshake's secret up to the Finished message, then under the traffic secret, which each KeyUpdate replaces
-(RFC 8446, section 4.6.3).
+Theory. Hellos contain randoms, version and suite. The secrets for the client's random decrypt the records. In TLS 1.2 a
+direction is protected after its ChangeCipherSpec. In TLS 1.3 it is protected after the ServerHello: under the
+handshake's secret up to the Finished message, then under the traffic secret, which each KeyUpdate replaces (RFC 8446,
+section 4.6.3).
 
-A client's protected records wait for the ServerHello. All that waits is bounded. The state is plain data without any
-secret; ciphers are made again where a state goes on.
+A client's protected records wait for the ServerHello. All waiting records are bounded. The state is plain data without
+any secret; ciphers are created again when a session continues from a state.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from analyzer.tls.record_opener import RecordOpener
 from analyzer.tls.records import ALERT, APPLICATION_DATA, CHANGE_CIPHER, HANDSHAKE, HEADER, Record, Span
 
 MOST_WAITING = 1 << 20
-"""Bytes of one direction that wait for the ServerHello."""
+"""Maximum bytes of one direction that wait for the ServerHello."""
 
 
 class TlsSession:
     """Decrypts one connection.
 
-    inspects: only what is in the clear is read, and protected records are passed over.
+    inspects: reads only unencrypted records, and skips protected ones.
     """
 
     __slots__ = ("_inspects", "_negotiation", "_opener", "halves")
@@ -53,12 +53,12 @@ class TlsSession:
 
     @property
     def parameters(self) -> Parameters | None:
-        """What both hellos agreed on, from the ServerHello on."""
+        """The parameters that both hellos agreed on, from the ServerHello on."""
         return self._negotiation.parameters
 
     @property
     def facts(self) -> TlsFacts:
-        """What the connection says of itself, and what became of its decryption."""
+        """The facts of the connection, and the state of its decryption."""
         return self._negotiation.facts
 
     @property
@@ -68,7 +68,7 @@ class TlsSession:
 
     @property
     def is_steady(self) -> bool:
-        """Whether both directions are behind the handshake and in step, so that records may be opened in runs."""
+        """Whether both directions are past the handshake and in step, so that records may be decrypted in runs."""
         return not self.over and all(half.is_steady for half in self.halves)
 
     @property
@@ -77,19 +77,19 @@ class TlsSession:
         return any(half.reader.buffered for half in self.halves)
 
     def prepare(self, secrets: Secrets) -> bool:
-        """Makes the ciphers of both directions; returns whether their secrets are there."""
+        """Creates the ciphers of both directions; returns whether their secrets are there."""
         self._opener.secrets = secrets
         return self._opener.prepare()
 
     def feed(self, side: int, data: bytes, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
-        """Takes the next bytes of a side; returns the plaintext that is readable now. secrets None: nothing is."""
+        """Adds the next bytes of a side; returns the plaintext that is readable now. secrets None: nothing is."""
         if self.over:
             return []
         self.halves[side].reader.feed(data, packet, time)
         return self._advance(side, secrets)
 
     def lose(self, side: int, length: int, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
-        """Takes the next `length` bytes of a side as lost; returns the plaintext that is readable now."""
+        """Marks the next `length` bytes of a side as lost; returns the plaintext that is readable now."""
         if self.over:
             return []
         self.halves[side].reader.lose(length, packet, time)
@@ -100,7 +100,7 @@ class TlsSession:
         found: list[Plaintext] = []
         hello = self.parameters
         self._drain(side, found)
-        if self.parameters is not hello:  # what waited for the ServerHello goes on
+        if self.parameters is not hello:  # records that waited for the ServerHello
             self._drain(1 - side, found)
         return found
 
@@ -118,13 +118,13 @@ class TlsSession:
                 return
 
     def _is_blocked(self, side: int) -> bool:
-        """Returns whether the next record of a side can only be understood behind the ServerHello."""
+        """Returns whether the next record of a side can only be decoded after the ServerHello."""
         if self.parameters is not None or self.client != side:
             return False
         return self.halves[side].reader.kind in (CHANGE_CIPHER, APPLICATION_DATA)
 
     def _hunt(self, side: int, found: list[Plaintext]) -> bool:
-        """Looks for the next record behind a loss; returns whether there is one."""
+        """Looks for the next record after a loss; returns whether there is one."""
         reader = self.halves[side].reader
         spans = tuple(reader.spans)[:1]
         lost = self._opener.hunt(side)
@@ -135,7 +135,7 @@ class TlsSession:
         return True
 
     def _take(self, side: int, record: Record, found: list[Plaintext]) -> None:
-        """Takes a record in its place."""
+        """Handles the next record of a side."""
         half, is_tls13 = self.halves[side], self._negotiation.is_tls13
         if half.epoch is Epoch.CLEAR:
             self._take_clear(side, record)
@@ -177,7 +177,7 @@ class TlsSession:
             negotiation.refuse(negotiation.missing_part)
 
     def _protect(self, server: int) -> None:
-        """Goes on behind the ServerHello of TLS 1.3; the client may have sent 0-RTT data (RFC 8446, section 2.3)."""
+        """Continues after the ServerHello of TLS 1.3; the client may have sent 0-RTT data (RFC 8446, section 2.3)."""
         self.halves[server].change(Epoch.HANDSHAKE)
         early = self._negotiation.offers_early_data and not self.facts.retried and self._opener.secrets is not None
         if early and self._opener.find_cipher(1 - server, Epoch.EARLY, 0) is not None:
@@ -206,7 +206,7 @@ class TlsSession:
         self._take_plaintext(side, record, *opened, found)
 
     def _is_dropped(self, half: HalfSession, from_client: bool) -> bool:
-        """Returns whether a record that does not open is no loss: refused 0-RTT, or a handshake without its secret."""
+        """Returns whether an undecryptable record is no loss: rejected 0-RTT, or a handshake without its secret."""
         if half.epoch is not Epoch.HANDSHAKE:
             return False
         if not (from_client and self._negotiation.offers_early_data) and half.cipher is not None:
@@ -235,7 +235,7 @@ class TlsSession:
             self._negotiation.refuse(Refusal.RENEGOTIATED)
 
     def _take_inner_message(self, side: int, kind: int, body: bytes) -> None:
-        """Takes a handshake message that was encrypted."""
+        """Handles an encrypted handshake message."""
         half = self.halves[side]
         if not self._negotiation.is_tls13:
             if kind == handshake.CLIENT_HELLO:

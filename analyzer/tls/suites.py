@@ -1,7 +1,7 @@
-"""Cipher suites (IANA's registry of TLS parameters): a table of numbers and names, because a name says all of a suite.
+"""Cipher suites (IANA's registry of TLS parameters): a table of numbers and names. A name describes its suite fully.
 
-A name is `TLS_<key exchange>_WITH_<cipher>_<hash>` up to TLS 1.2, and `TLS_<cipher>_<hash>` in TLS 1.3. The hash is
-that of the key derivation where the cipher authenticates (GCM, CCM, ChaCha20-Poly1305); else it is that of the MAC.
+A name is `TLS_<key exchange>_WITH_<cipher>_<hash>` up to TLS 1.2, and `TLS_<cipher>_<hash>` in TLS 1.3. If the cipher
+authenticates (GCM, CCM, ChaCha20-Poly1305), the hash is that of the key derivation; else it is that of the MAC.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Mode(Enum):
-    """How a cipher protects records."""
+    """The ways in which a cipher protects records."""
 
     GCM = "GCM"
     CCM = "CCM"
@@ -25,7 +25,7 @@ class Mode(Enum):
 class Suite(NamedTuple):
     """One cipher suite. `exchange` is empty in TLS 1.3; key, mac and tag in bytes.
 
-    hash: of the PRF or HKDF. mac: the hash of the MAC, and `mac_length` its bytes; "" where the cipher authenticates.
+    hash: of the PRF or HKDF. mac: the hash of the MAC, and `mac_length` its bytes; "" if the cipher authenticates.
     """
 
     code: int
@@ -45,21 +45,21 @@ class Suite(NamedTuple):
 
     @property
     def fixed_nonce(self) -> int:
-        """Bytes of the nonce that the key block holds."""
+        """Bytes of the nonce that come from the key block."""
         if self.is_tls13 or self.mode is Mode.CHACHA20:
             return 12
         return 4 if self.mode in (Mode.GCM, Mode.CCM) else 0
 
     @property
     def explicit_nonce(self) -> int:
-        """Bytes of the nonce or initialisation vector that stand in front of each record's ciphertext."""
+        """Bytes of the nonce or initialisation vector before each record's ciphertext."""
         if self.mode is Mode.CBC:
             return 16
         return 8 if not self.is_tls13 and self.mode in (Mode.GCM, Mode.CCM) else 0
 
     @property
     def overhead(self) -> int:
-        """Bytes by which a record's body is longer than its plaintext, at least."""
+        """Minimum bytes by which a record's body is longer than its plaintext."""
         inner = 1 if self.is_tls13 or self.mode is Mode.CBC else 0  # the inner content type, or one byte of padding
         return self.explicit_nonce + self.tag + self.mac_length + inner
 
@@ -184,7 +184,7 @@ def _names() -> dict[int, str]:
 
 
 def name_suite(code: int) -> str:
-    """Returns the name of a suite, or its number where the table lacks it."""
+    """Returns the name of a suite, or its number if the table lacks it."""
     return _names().get(code, f"0x{code:04x}")
 
 

@@ -21,6 +21,7 @@ class ZooKeeper(Dissector):
     name = "zookeeper"
     ports = (2181,)
     answers_in_order = True
+    outstanding_limit = (1000, "globalOutstandingLimit")
     tls_ports = (2281,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")

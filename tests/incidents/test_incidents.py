@@ -68,6 +68,27 @@ CASES = {
     "incidents/p424_no_permits": [
         f"starved-consumer: {CONSUMER}/permits asked for no more messages for 13 s, with 36 messages sent to its topic",
     ],
+    "incidents/p424_transaction_timeout": [
+        "transaction-timeout: Transaction (0,0) was not ended within its timeout of 3 s, so its coordinator",
+    ],
+    "incidents/m550_subscriptions_differ": [
+        "subscription-conflict: 127.0.0.1@blue and 127.0.0.1@red are in group group and have different subscriptions",
+    ],
+    "incidents/m550_flow_control": [
+        "busy-broker: 127.0.0.1:45897 refused 20 of 66 requests within 1.6 s because it is busy (20 SYSTEM_BUSY).",
+    ],
+    "incidents/m550_master_failover": [
+        (
+            "master-changed: The master of broker-a is 127.0.0.1:44901, broker id 2 (epoch 2); it was 127.0.0.1:38919, "
+            "broker id 1, whose last heartbeat was 1.4 s before."
+        ),
+    ],
+    "incidents/s395_frozen": [
+        "session-expired: 127.0.0.1:40265 does not give session 0x10003c6788d0000 to its client: it expired while the",
+    ],
+    "incidents/s395_outstanding": [
+        "outstanding-limit: 3,000 requests waited for 127.0.0.1:40265 at the same time, at least 1,000 of them for",
+    ],
     "golden/zookeeper/cl_java395_basic": [
         "access-refused: 127.0.0.1:2181 does not give session 0x100001ed4cd0000 to its client: the session was heard",
     ],

@@ -1,8 +1,8 @@
-"""Values of body fields for many rows. Each message is decoded once, and only as far as needed.
+"""Reads values of body fields for many rows. Each message is decoded once, and only as far as needed.
 
-Theory. Rows of one kind (protocol, operation, role, version, what earlier messages told) are read alike: which paths
-they may have, and what reads just these (Dissector.projection), is asked once for all. What was read is kept until
-forget(), for an expression asks for one field after the other, each for the rows that the last one left.
+Theory. Rows of one kind (protocol, operation, role, version, extra context) are read alike: one plan for all of them
+says which paths they have and which projection reads only these (Dissector.projection). Values are kept until forget(),
+because an expression reads one field after the other, each for the rows that are still undecided.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from analyzer.query.fields.walked import Walkable, find_layout, plan_walk, walk_
 from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 WORTH = 16
-"""Rows of a kind below which each is read for itself."""
+"""Number of rows of a kind below which each is read alone."""
 
 _NOTHING: Sequence[Any] = ()
 _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 _Whole = Callable[[Body, Sequence[Any]], Sequence[Any]]
 
 _KIND = ("protocol", "role", "code", "version", "extra", "operation")
-"""Columns of the index in which rows are alike that are read alike."""
+"""Columns of the index that are equal in rows of one kind."""
 
 
 class _Plan(NamedTuple):
-    """How rows of one kind are read. get: of each field, from values; whole: fields that need all of the body.
+    """Says how rows of one kind are read. get: reads a field from values; whole: reads a field from the whole body.
 
-    walk: what walks to the fields of many rows together, where their layout allows it.
+    walk: reads the fields of many rows together; None if their layout does not allow it.
     """
 
     dissector: Dissector | None
@@ -57,7 +57,7 @@ class _Plan(NamedTuple):
 class BodyFieldReader:
     """Reads the fields that need decoded messages.
 
-    For field aliases it reads the values in the message itself, not those that come from other messages.
+    For field aliases it reads only the values in the message itself, not those from other messages.
     """
 
     def __init__(self, reader: RowReader, fields: Sequence[FieldPath]) -> None:
@@ -79,7 +79,7 @@ class BodyFieldReader:
         return self._known.read_field(self._fields.index(field), rows)
 
     def _read_rows(self, rows: Ints) -> None:
-        """Reads rows, those of a kind together."""
+        """Reads rows, all rows of a kind together."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in _KIND]
         columns.append(self._reader.flag_findings(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
@@ -97,7 +97,7 @@ class BodyFieldReader:
         self._known.add(rows, new)
 
     def _walk_rows(self, walk: Walkable, rows: Ints, new: FieldCollector) -> Ints:
-        """Walks to the fields of rows of a kind; gives those that must be read one by one."""
+        """Reads the fields of rows of a kind together; returns the rows that must be read one by one."""
         session, table = self._session, self._session.rows
         left = np.ones(len(rows), bool)
         whole = np.flatnonzero(table.column("state")[rows] == State.COMPLETE)

@@ -1,9 +1,9 @@
 """The catalog of field names: resolves a name, and finds the names that contain a word.
 
-Theory. A name is one of: a key of every row; another program's name for something; `PROTOCOL.short`; `short` alone,
-which means that of every protocol; or `PROTOCOL.OPERATION[.ROLE].path`, walked through what the protocol says its
-messages have. Nothing is listed to look one name up: each step asks only for what is inside of the last one. What is
-not there is an error with the nearest names that are.
+Theory. A name is one of: a key of every row; another program's name for a field; `PROTOCOL.alias`; `alias` alone, which
+stands for that of every protocol; or `PROTOCOL.OPERATION[.ROLE].path`, which is followed through the layouts of the
+protocol. A lookup lists nothing: each step asks only for the members of the last one. An unknown name is an error that
+shows the nearest known names.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from dissectors.message import Path
 
 _ROLES = {"request": Role.REQUEST, "response": Role.RESPONSE}
 PLURALS = {"topics": ("topic",), "groups": ("group", "subscription"), "paths": ("path",)}
-"""Columns of tables that list things, and the fields whose values they list."""
+"""Columns of tables that contain lists, and the fields whose values they list."""
 
 DOTTED_ALIASES = {"record.key": "key", "record.value": "value"}
-"""Names with a point that people use for a short name."""
+"""Names with a dot that people use for a field alias."""
 
 _NEAR = 3
 _TO_OPERATION = 2
-"""Parts of a name up to its operation."""
+"""Number of parts of a name up to its operation."""
 
 _LONGEST = 80
-"""Characters that are repeated of a name that is far too long."""
+"""Number of characters that an error shows of a name that is far too long."""
 
 _SHOWN = 12
-"""Names of members that an error lists."""
+"""Number of members that an error lists."""
 
 
 class UnknownField(UserError):
-    """Raised for a name that means no field; `near`: known names that are similar."""
+    """Reports a name that means no field; `near`: known names that are similar."""
 
     def __init__(self, name: str, near: Sequence[str], hint: str = "") -> None:
         self.name, self.near = name, near
@@ -93,7 +93,7 @@ def find_known(name: str) -> FieldPath | None:
 
 
 def _make_unknown_error(name: str) -> UnknownField:
-    """What a name that means nothing could have been."""
+    """Returns the error for an unknown name, with the names that were probably meant."""
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
         if rest:
@@ -115,7 +115,7 @@ def _make_unknown_error(name: str) -> UnknownField:
 
 
 def _list_catalogs() -> Iterator[tuple[str, Catalog]]:
-    """Each protocol that says what its messages have."""
+    """Yields each protocol that has a catalog."""
     for protocol in registry.names():
         catalog = registry.by_name(protocol).catalog
         if catalog is not None:
@@ -123,7 +123,7 @@ def _list_catalogs() -> Iterator[tuple[str, Catalog]]:
 
 
 def _find_operations(name: str) -> list[str]:
-    """The operations of this name, of all protocols."""
+    """Returns the operations with this name, of all protocols."""
     lower = name.lower()
     found = (
         f"{protocol}.{layout.operation}"
@@ -136,13 +136,13 @@ def _find_operations(name: str) -> list[str]:
 
 @registry.cache_by_plugins
 def list_shared_names() -> Sequence[str]:
-    """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
+    """Returns the names without protocol that stand for fields of several protocols."""
     names = Counter(short.name for _, catalog in _list_catalogs() for short in catalog.field_aliases())
     return [name for name in [*PLURALS, *names] if name not in NAMES and names[name] != 1]
 
 
 def _find_shared(name: str) -> FieldPath | None:
-    """What all protocols call so; a column of tables has the values of several fields."""
+    """Returns the field of all protocols with this name; a column of tables has the values of several fields."""
     wanted = PLURALS.get(name, (name,))
     fields = [
         found for each, catalog in _list_catalogs() for short in wanted if (found := _short(each, catalog, short))
@@ -164,7 +164,7 @@ def _find_shared(name: str) -> FieldPath | None:
 
 
 def _short(protocol: str, catalog: Catalog, name: str) -> FieldPath | None:
-    """What people ask of any message of a protocol, or what another program calls so."""
+    """Returns a field that any message of a protocol may have, or that another program calls so."""
     whole = f"{protocol}.{name}"
     alias = catalog.aliases().get(whole)
     if alias is not None:
@@ -212,7 +212,7 @@ def _find_body_field(name: str, protocol: str, catalog: Catalog, parts: list[str
 
 
 def _split_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
-    """The layouts of a role, where the path begins with one; a field of that name goes before a role nobody has."""
+    """Returns the layouts of the role that the path begins with; if none has that role, a field of that name counts."""
     role = _ROLES.get(path[0]) if path else None
     if role is None:
         return layouts, path
@@ -235,7 +235,7 @@ def _refuse_operation(name: str, protocol: str, catalog: Catalog, parts: Sequenc
 
 
 def _extend_path(protocol: str, catalog: Catalog, begin: Sequence[str], rest: Sequence[str]) -> str:
-    """A path with its rest where that leads to something, else without."""
+    """Returns a path with its rest if the rest leads to a field, else without it."""
     operation, *path = *begin, *rest
     layouts, path = _split_role([each for each in catalog.layouts() if each.operation == operation], path)
     leads = any(find_member(each, path) is not None for each in layouts)
@@ -245,7 +245,7 @@ def _extend_path(protocol: str, catalog: Catalog, begin: Sequence[str], rest: Se
 def _refuse_member(
     name: str, protocol: str, catalog: Catalog, layouts: Sequence[Layout], path: Sequence[str]
 ) -> UnknownField:
-    """Says how far the path goes, and what is there."""
+    """Returns the error that says how far the path leads, and which members are there."""
     depth, inside = 0, {member.name: None for layout in layouts for member in layout.members()}
     for length in range(1, len(path)):
         found_members = [each for layout in layouts if (each := find_member(layout, path[:length])) is not None]
@@ -253,21 +253,21 @@ def _refuse_member(
             break
         depth, inside = length, {member.name: None for each in found_members for member in each.inside()}
     before = name.split(".")[: depth - len(path)]
-    # At its begin the path may want a role instead.
+    # At its beginning the path may need a role instead.
     known = [*inside, *(_ROLES if len(before) == _TO_OPERATION else ())]
     meant = [
         _extend_path(protocol, catalog, [*before[1:], each], path[depth + 1 :])
         for each in find_near(path[depth], known)
     ]
     if not meant and inside:
-        # The name may be right and its place be wrong.
+        # The name may be right, but at a wrong place.
         meant = [each for layout in layouts for each in _find_elsewhere(protocol, layout, path[-1])][:_NEAR]
     shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "." if inside else "")
     return UnknownField(name, meant, f"{'.'.join(before)} has {shown or 'no fields.'}")
 
 
 def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
-    """Paths in a layout that end so."""
+    """Yields the paths in a layout that end with this name."""
     return (
         f"{format_prefix(protocol, layout)}.{'.'.join(found_members.path)}"
         for found_members in walking.list_members(layout)
@@ -285,10 +285,10 @@ def find_near(name: str, known: Iterable[str]) -> list[str]:
 
 
 def list_fields(word: str | None = None) -> Iterator[FieldPath]:
-    """Returns all fields whose name contains a word, in upper or lower case; all fields if there is no word.
+    """Returns all fields whose name contains a word, ignoring case; all fields if there is no word.
 
-    What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
-    field itself is called, or in the operation's name: else a struct's name would list all that is inside.
+    Fields of any message come before the fields of bodies. For the latter, a word without a dot must be in the field's
+    own name or in the operation's name. Otherwise the name of a struct would list everything inside it.
     """
     yield from list_short_fields(word)
     for protocol, catalog in _list_catalogs():
@@ -305,7 +305,7 @@ def list_short_fields(word: str | None = None) -> Iterator[FieldPath]:
 
 
 def _group_by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]:
-    """The layouts by what stands before their paths; some operations have two codes, with a layout for each."""
+    """Groups the layouts by the prefix of their paths; some operations have two codes, with a layout for each."""
     found: dict[str, list[Layout]] = {}
     for layout in catalog.layouts():
         found.setdefault(format_prefix(protocol, layout), []).append(layout)

@@ -1,7 +1,7 @@
-"""Values of rows as columns of numbers: one value or none in each row, and no Python object for any of them.
+"""Holds values of rows as columns of numbers: at most one value in each row, without Python objects.
 
-Theory. What the index tells is compared a column at a time. A text, a flag or an address is one of few: it is judged
-once, and the rows take its verdict by number.
+Theory. Values in the index are compared column by column. A text, a flag or an address is one of few choices: each
+choice is judged once, and the rows look up the verdict by its number.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from analyzer.columns.arrays import Array, Bools
 
 
 class NumberColumn(NamedTuple):
-    """An integer for each row; `null` marks rows without a value."""
+    """Holds an integer for each row; `null` marks rows without a value."""
 
     numbers: Array
     null: Bools | None = None
 
 
 class ChoiceTable:
-    """The meaning of each of a few small numbers; None: no value. Tables of equal `source` are equal."""
+    """Gives the meaning of each of a few small numbers; None: no value. Tables of equal `source` are equal."""
 
     def __init__(self, value: Callable[[int], Any], source: object = None) -> None:
         self.value, self.source = value, source
@@ -33,7 +33,7 @@ class ChoiceTable:
 
 
 class ChoiceColumn(NamedTuple):
-    """The number of a choice for each row; a negative number means no value."""
+    """Holds the number of a choice for each row; a negative number means no value."""
 
     choices: ChoiceTable
     numbers: Array
@@ -48,11 +48,11 @@ class ChoiceColumn(NamedTuple):
 Dense: TypeAlias = NumberColumn | ChoiceColumn
 
 _FEW = 3
-"""Numbers that are sooner compared with than looked up."""
+"""Number of choices up to which comparing is faster than a lookup."""
 
 
 class VerdictCache:
-    """Yes or no for each of a few small numbers, each asked for once."""
+    """Holds yes or no for each of a few small numbers, and computes each only once."""
 
     def __init__(self, ask: Callable[[int], bool], source: object) -> None:
         self._ask, self.source = ask, source

@@ -1,4 +1,4 @@
-"""Values of several fields as they are read: in columns of row numbers and values, not as an object for each row."""
+"""Collects values of several fields, in columns of row numbers and values instead of an object for each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.columns.arrays import Array, Ints
 
 
 class FieldValues(NamedTuple):
-    """Values of a field: value n belongs to row `rows[n]` (ascending); an array if all are integers."""
+    """Holds values of a field: value n belongs to row `rows[n]` (ascending); an array if all are integers."""
 
     rows: Ints
     values: Array | list[Any]
@@ -21,7 +21,7 @@ NO_VALUES = FieldValues(np.zeros(0, np.int64), [])
 
 
 class FieldCollector:
-    """Values as they come, of several fields."""
+    """Collects values of several fields."""
 
     def __init__(self, fields: int) -> None:
         self._parts: list[list[FieldValues]] = [[] for _ in range(fields)]
@@ -62,14 +62,14 @@ class FieldCache:
         return missing
 
     def add(self, rows: Ints, new: FieldCollector) -> None:
-        """Takes what was read of these rows."""
+        """Adds the values that were read from these rows."""
         first = not len(self._rows)
         self._rows = rows if first else np.sort(np.concatenate((self._rows, rows)))
         for field, known in enumerate(self._fields):
             self._fields[field] = new.collect_field(field) if first else join_values([known, new.collect_field(field)])
 
     def read_field(self, field: int, rows: Ints) -> FieldValues:
-        """Returns the values of a field in `rows` (ascending, all read), by place among them."""
+        """Returns the values of a field in `rows` (ascending, all read), by index in `rows`."""
         found = self._fields[field]
         if not len(rows) or not len(found.rows):
             return NO_VALUES
@@ -105,5 +105,5 @@ def pick_values(found: FieldValues, places: Ints) -> FieldValues:
 
 
 def make_list(values: Array | list[Any]) -> list[Any]:
-    """Returns values as Python has them."""
+    """Returns values as Python objects."""
     return values if isinstance(values, list) else values.tolist()

@@ -1,8 +1,8 @@
 """Getters of a field's values in a decoded body, made once for all messages of a context.
 
-Theory. Most fields stand at paths, and what is there is their value. A short may also stand where another field of the
-same struct says that it does (a coordinator's key is a group's name if its type says so), and in the place of its name
-there may be a number that another message of the connection explained: such a value is kept with what was counted.
+Theory. Most fields are at paths, and the values there are theirs. An alias may also be at a path that counts only if
+another field of the same struct says so: a coordinator's key is the name of a group if its type says so. Instead of a
+name there may be a number that another message of the connection explains. Such a number is returned with its scope.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
 class ScopedNumber(NamedTuple):
-    """A number in place of a name; it is unique within a scope (dissectors.name_binding)."""
+    """Holds a number in place of a name; it is unique within a scope (dissectors.name_binding)."""
 
     scope: str
     number: Any
 
 
 class Getter(NamedTuple):
-    """paths: all that it reads. is_plain: whether its values are just those at the paths, in their order."""
+    """Reads a field. paths: all that it reads. is_plain: its values are just those at the paths, in their order."""
 
     get: _Get
     paths: Sequence[Path]
@@ -57,7 +57,7 @@ def make_getter(
 
 
 def _find_references(dissector: Dissector, context: Context, kind: str | None) -> list[Reference]:
-    """Where there are ids of a kind."""
+    """Returns the paths with ids of a kind."""
     if kind is None:
         return []
     return [each for each in defects.list_references(dissector, context) if each.kind == kind]

@@ -1,7 +1,7 @@
 """The fields of every row: the keys of docs/reference/output.md, and fields derived from them.
 
-Theory. Most are columns of the index and are compared as columns. A few need the message: what it says of an error,
-the line about it, its bytes. A new one is an entry of FIELDS, and one of FROM_INDEX where the index tells it.
+Theory. Most are columns of the index and are compared as columns. A few need the message: its error, its summary line,
+its bytes. A new field is an entry of FIELDS, and an entry of FROM_INDEX if the index has its value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from analyzer.query.fields.tls import read_tls
 
 
 class RowField(NamedTuple):
-    """A field that every row has. also: other names, such as tshark's. among: all possible values, if few."""
+    """Describes a field that every row has. also: other names, such as tshark's. among: all possible values, if few."""
 
     kind: FieldKind
     about: str
@@ -128,18 +128,18 @@ NAMES: Mapping[str, str] = {
 """The field of each name."""
 
 OF_ERROR = frozenset({"error", "error.code", "error.name"})
-"""What is told by the error that a message reports: hardly one has to be decoded for it."""
+"""Fields that come from the error of a message. Few messages must be decoded to read them."""
 
 OF_BODY = frozenset({"info", "findings", "findings.severity", "findings.text", "text"})
-"""What is told by the whole of a decoded message."""
+"""Fields that need the whole decoded message."""
 
 APART = frozenset({"bytes", "comment", "packets"})
-"""What is read neither as columns nor out of the body: see Reading."""
+"""Fields that are read neither as columns nor from the body: see FieldReader."""
 
 NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}
 
 LARGE = OF_BODY | {"bytes"}
-"""What may be as large as a message."""
+"""Fields whose value may be as large as a message."""
 
 _Read = Callable[[RowReader, Ints], Sequence[Dense]]
 
@@ -181,7 +181,7 @@ def _list_names(*senders: bool) -> _Read:
 
 
 def _read_sides(part: Callable[[str], Any], *senders: bool) -> _Read:
-    """A part of the endpoint of the sender (True), the receiver (False), or of each."""
+    """Returns a reader of a part of the endpoint of the sender (True), the receiver (False), or of each."""
 
     def read_them(reader: RowReader, rows: Ints) -> Sequence[Dense]:
         return tuple(_read_part(reader.read_endpoints(rows, sender), part) for sender in senders)

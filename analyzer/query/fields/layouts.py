@@ -12,17 +12,17 @@ from dissectors.message import Path
 from dissectors.wire.times import timestamp
 
 DEEPEST = 24
-"""Steps of a path: more than any layout has, few enough for a hostile one."""
+"""Largest number of steps of a path: more than any layout has, and few enough for hostile input."""
 
 _REQUEST_ROLES = frozenset(Role) - {Role.RESPONSE}
-"""Roles of messages that have the body of a request: a oneway message has, too."""
+"""Roles of messages with the body of a request; a oneway message has one, too."""
 
 _LARGE = frozenset({FieldKind.BYTES, FieldKind.ANY, FieldKind.STRUCT})
 _MS = 10**6
 
 
 class LayoutMember(NamedTuple):
-    """The member at the end of a path. repeated: an array is on the way. large: its value may be large."""
+    """Describes the member at the end of a path. repeated: the path has an array. large: its value may be large."""
 
     path: Path
     member: Member
@@ -40,7 +40,7 @@ class LayoutMember(NamedTuple):
         return () if self.member.members is None else self.member.members()
 
     def find_member(self, member: Member) -> LayoutMember:
-        """Returns a member by name; `large` also where bytes must be decoded to read it."""
+        """Returns a member of this member; its `large` is also true if bytes must be decoded to read it."""
         large = self.large or self.kind is FieldKind.BYTES or self.member.open
         return LayoutMember((*self.path, member.name), member, self.repeated or member.repeated, large)
 
@@ -111,7 +111,7 @@ def _list_below(parent: LayoutMember) -> Iterator[LayoutMember]:
 
 
 def _list_implied(parent: LayoutMember | None) -> Sequence[Member]:
-    """What every bytes field may be asked for."""
+    """Returns the members that every bytes field has."""
     if parent is None or parent.kind not in (FieldKind.BYTES, FieldKind.ANY):
         return ()
     return Member("length", "int64"), Member("hex", "string"), Member("as", "string"), Member("value", "any", open=True)

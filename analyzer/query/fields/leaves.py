@@ -1,9 +1,9 @@
-"""The values that a path leads to in a decoded body.
+"""Finds the values at a path in a decoded body.
 
-Theory. A path is names from the body inwards; lists on the way, and at its end, mean each of their elements. Bytes have
-the members that JSON shows of them (`hex`, `length`), and those that hold a structure also `as` and `value`. Null is no
-value. An empty list at a path's end is there and has no element: it is given as it is, so that asking for presence
-finds it.
+Theory. A path is a list of names from the body inwards. A list on the path, or at its end, stands for each of its
+elements. Bytes have the members that JSON shows (`hex`, `length`); bytes that contain a structure also have `as` and
+`value`. Null is no value. An empty list at the end of a path is returned as it is, so that a test for presence finds
+it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_BYTES: dict[str, Callable[[Any], Any]] = {"length": len, "hex": bytes.hex}
 
 
 def find_leaves(value: Any, path: Path) -> list[Any]:
-    """Yields the values at the end of a path, in the order of the message."""
+    """Returns the values at the end of a path, in the order of the message."""
     found: list[Any] = []
     _collect(value, path, 0, found)
     return found
@@ -52,7 +52,7 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
 
 
 def _find_member(value: Any, name: str) -> Any:
-    """What bytes, a structure in bytes, or a secret has under a name."""
+    """Returns the member of bytes, of a structure in bytes, or of a secret."""
     if isinstance(value, dict):
         return value.get(name)
     if isinstance(value, EmbeddedValue):

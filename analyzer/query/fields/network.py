@@ -1,7 +1,7 @@
-"""Fields that tell of the network below a message's connection.
+"""Fields about the network below a message's connection.
 
-Theory. Figures are those of whole connections. Where rows are printed as they close, a figure counts what has happened
-up to the last packet of the row, and a round trip is what is known by then.
+Theory. Metrics are those of whole connections. When rows are printed as they close, a metric counts only events up to
+the last packet of the row, and a round trip is the one known by then.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _EVENTS: Mapping[str, tuple[NetworkEventKind, bool]] = {
     "zero_windows": (NetworkEventKind.ZERO_WINDOW, False),
     "zero_window_time": (NetworkEventKind.ZERO_WINDOW, True),
 }
-"""The events that a figure counts, or sums the cost of."""
+"""The events that a metric counts, or whose cost it sums."""
 
 
 def read_round_trips(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
-    """Returns a reader of a time of NetworkMetrics."""
+    """Returns a reader of a time in NetworkMetrics."""
 
     def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
         times = _take_metrics(reader, rows, metric)
@@ -38,7 +38,7 @@ def read_round_trips(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ..
 
 
 def read_events(metric: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
-    """Returns a reader of what NetworkMetrics counts; rows have no value where it is 0."""
+    """Returns a reader of a count or a sum of NetworkMetrics; rows have no value where it is 0."""
 
     def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
         counts = (
@@ -64,7 +64,7 @@ def _take_metrics(reader: RowReader, rows: Ints, metric: str) -> Array:
 
 
 def _add_events(reader: RowReader, rows: Ints, kind: NetworkEventKind, costs: bool) -> Ints:
-    """Counts events of each row's connection up to its last packet, or adds what they cost."""
+    """Counts the events of each row's connection up to its last packet, or sums their cost."""
     events = reader.session.engine.network.events
     chosen = np.flatnonzero(events.column("kind") == kind)
     stream, packet, cost = (events.column(name)[chosen].astype(np.int64) for name in ("stream", "packet", "cost"))

@@ -1,9 +1,9 @@
 """A resolved field path: its name, the kind of its values, and their source.
 
-Theory. Four things have values in a row: its keys, of which the index tells most; the fields of its body; what people
-ask of any message of a protocol wherever it stands (a topic, a group); and what other programs call these things. A
-name without a protocol in front stands for what all protocols call so. A path names one of them and is checked before
-any row is read, so a slip of the pen is an error and no empty answer.
+Theory. A row has values of four kinds: its keys, most of which are in the index; the fields of its body; aliases that
+any message of a protocol may have (a topic, a group); and other programs' names for these. A name without a protocol
+stands for the fields of that name in all protocols. A path is checked before any row is read, so a typing mistake is an
+error and not an empty result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dissectors.wire.times import milliseconds, timestamp
 
 
 class FieldKind(Enum):
-    """The kind of a field's values, which decides how they are compared; ANY: only the values tell."""
+    """The kind of a field's values, which decides how they are compared; ANY: it depends on the value."""
 
     NUMBER = "number"
     DURATION = "duration"
@@ -38,7 +38,7 @@ class FieldKind(Enum):
 
 @make_slotted
 class RowKey:
-    """A key of a row, or what is made of one: an entry of analyzer.query.fields.keys."""
+    """A key of a row, or a field derived from one: an entry of analyzer.query.fields.keys."""
 
     name: str
 
@@ -71,7 +71,7 @@ class AliasField:
 
 @make_slotted
 class SharedField:
-    """A name that several protocols have, such as `topic`, with the field of each of them."""
+    """A name in several protocols, such as `topic`, with the field of each of them."""
 
     fields: tuple[FieldPath, ...]
 
@@ -84,9 +84,9 @@ Label: TypeAlias = Callable[[int], str | None]
 class FieldPath:
     """A checked path. repeated: a row may have several values. label: names its numbers, if they have names.
 
-    scale: nanoseconds of one unit of a number that counts time; None where it does not. A TIME with a scale counts
-    from 1970. is_cheap: the index alone tells
-    its values, no message is read. is_large: a value may be as large as a message, or is seen only by decoding one.
+    scale: nanoseconds of one unit of a number that counts time, else None. A TIME with a scale counts from 1970.
+    is_cheap: the index has its values, so no message is read. is_large: a value may be as large as a message, or is
+    seen only by decoding one.
     """
 
     name: str
@@ -126,12 +126,12 @@ def find_kind(type_: str) -> FieldKind:
 
 
 def find_scale(name: str) -> int | None:
-    """Nanoseconds that a number called so counts in, where its name says that it is a time."""
+    """Returns the nanoseconds of one unit of a number, if its name says that it is a time."""
     return next((scale for suffix, scale in _UNITS.items() if name.endswith(suffix)), None)
 
 
 def is_time(label: Label | None) -> bool:
-    """Returns whether a number's label is a time or a duration in ms, and so no name."""
+    """Returns whether a number's label formats a time or a duration in ms, and is no name."""
     return label in (timestamp, milliseconds)
 
 
@@ -152,4 +152,4 @@ def find_names(label: Label | None) -> frozenset[str] | None:
 
 _NOBODY, _MOST_NAMED = 32_749, 2048
 _UNKNOWN = re.compile("UNKNOWN_-?[0-9]+")
-"""What a label says that has a name for every number."""
+"""The label of a number without name, from a function that labels every number."""

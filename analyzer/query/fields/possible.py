@@ -1,7 +1,7 @@
-"""The values that a field can have, where these are few and known before a packet is read.
+"""Lists the values that a field can have, if they are few and known before a packet is read.
 
-Theory. A value that a field can never have is a slip of the pen. Operations and errors are those of all protocols; a
-plug-in that does not list its own leaves them open.
+Theory. If a filter compares a field with a value that it can never have, this is a typing mistake. Operations and
+errors are those of all protocols. If a plug-in does not list its own, any value is allowed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reading field paths of many rows: as columns where the index tells, else value by value.
+"""Reads field paths of many rows: as columns if the index has the values, else value by value.
 
-Theory. Whoever compares wants columns, whoever prints wants the values of each row, and both want a message decoded
-once. A short also knows what others told: the name behind an id, and of an answer what its request asked. Names are the
-first that an id had, as in the line for people; a stream of rows knows only what was told up to the row.
+Theory. Comparing needs columns, printing needs the values of each row, and in both cases a message is decoded once. An
+alias also has values from other messages: the name of an id, and for a response the values of its request. A name is
+the first one that an id had, as in the summary line. In a stream of rows only names up to the row count.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
 
 
 class ReportedError(NamedTuple):
-    """An error that a message reports; it is compared by name or by number."""
+    """Holds an error that a message reports; it is compared by name or by number."""
 
     code: int
     name: str
 
 
 class FieldOccurrences(NamedTuple):
-    """Values of a field: `places` are indexes of the rows that were asked for, rising, one for each value."""
+    """Holds values of a field: `places` are indexes of the requested rows, rising, one for each value."""
 
     places: Ints
     values: list[Any]
@@ -55,7 +55,7 @@ class FieldOccurrences(NamedTuple):
 class FieldReader:
     """Reads some fields of the rows of a reader. Keeps what it decoded until forget().
 
-    masked: for who shows values. Who only compares them (bytes contain this or not) gets messages as they are.
+    masked: masks secrets, for callers that show values. Callers that only compare values get messages unmasked.
     """
 
     def __init__(self, reader: RowReader, fields: Sequence[FieldPath], *, masked: bool = True) -> None:
@@ -65,7 +65,7 @@ class FieldReader:
         self._resolvers: dict[str, NameResolver] = {}
 
     def forget(self) -> None:
-        """Lets go of what was decoded."""
+        """Drops all decoded values."""
         self._bodies.forget()
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
@@ -81,9 +81,9 @@ class FieldReader:
         return [_add_number(column, field) for column in found] if _find_addition(field) else found
 
     def read_occurrences(self, field: FieldPath, rows: Ints) -> FieldValues:
-        """Returns the values of a field: of `rows[n]` with n rising; nulls and what is missing left out.
+        """Returns the values of a field: of `rows[n]` with n rising, without nulls and missing values.
 
-        An array of integers where all are. `rows` rise and none is there twice.
+        Returns an array if all values are integers. `rows` rise and have no duplicates.
         """
         if isinstance(field.origin, SharedField):
             return join_values([self.read_occurrences(each, rows) for each in field.origin.fields])
@@ -133,7 +133,7 @@ class FieldReader:
         return [lists[place] for place in back.tolist()]
 
     def _read_messages(self, rows: Ints) -> FieldValues:
-        """The bytes of messages, those with a secret in them masked as a whole."""
+        """Returns the bytes of messages; a message with a secret is masked as a whole."""
         session = self.reader.session
         messages: list[Any] = list(read_messages(session, rows))
         if self._masked:
@@ -175,7 +175,7 @@ class FieldReader:
             return found
         each, back = np.unique(partners[known], return_inverse=True)
         request_values = self._read_named(field, short, each)
-        # Each place takes all values of its partner, of which the first is at `first`.
+        # Each row takes all values of its partner, the first of which is at `first`.
         first = np.searchsorted(request_values.rows, back)
         counts = np.searchsorted(request_values.rows, back, "right") - first
         taken = np.repeat(first, counts) + rank_in_runs(counts)
@@ -184,7 +184,7 @@ class FieldReader:
         )
 
     def _read_named(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
-        """What messages say and what their sessions hold, each thing once, with names in the place of ids."""
+        """Returns values of messages and of their sessions, without duplicates, with names in place of ids."""
         found = self._read_bare(field, short, rows)
         if short.session is None:
             return found
@@ -198,7 +198,7 @@ class FieldReader:
             return merge_session_values(found, reach)
         resolver = self._learn_names(short.kind, rows)
         if self.reader.streaming:
-            # What an id was called depends on the row.
+            # The name of an id depends on the row.
             from_session = reach.list_values()
             from_session = FieldValues(
                 from_session.rows,
@@ -210,13 +210,13 @@ class FieldReader:
         return merge_session_values(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
 
     def _read_bare(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
-        """The same of what messages say themselves."""
+        """Returns the same, but only values of the messages themselves."""
         found = self._bodies.read_field(field, rows)
         if not len(found.rows):
             return found
         values = make_list(found.values)
         if any(type(value) in (list, dict) for value in values):
-            # An empty list is there, and names nothing.
+            # An empty list is present, but has no value.
             found = pick_values(found, np.flatnonzero([type(value) not in (list, dict) for value in values]))
             values = make_list(found.values)
         if short.kind is not None:
@@ -231,7 +231,7 @@ class FieldReader:
         return resolver
 
     def _find_limit(self, rows: Ints) -> int:
-        """The row before which others may tell something of these."""
+        """Returns the row before which messages may give names or session state for these rows."""
         return int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows)
 
     def _find_names(self, resolver: NameResolver, kind: str, values: list[Any], rows: Ints) -> list[Any]:
@@ -248,7 +248,7 @@ class FieldReader:
 
 
 def _find_key(field: FieldPath) -> str | None:
-    """The key of a row that is meant."""
+    """Returns the key of a row that a field stands for, or None."""
     origin = field.origin
     if isinstance(origin, RowKey):
         return origin.name
@@ -256,7 +256,7 @@ def _find_key(field: FieldPath) -> str | None:
 
 
 def _find_addition(field: FieldPath) -> int:
-    """What another program counts more than we do."""
+    """Returns the number that another program adds to our value."""
     return field.origin.alias.add if isinstance(field.origin, AliasField) else 0
 
 
@@ -267,10 +267,10 @@ def _add_number(column: Dense, field: FieldPath) -> Dense:
 
 
 def _translate_values(alias: Alias, found: FieldValues) -> FieldValues:
-    """What another program makes of our values."""
+    """Translates our values to those of another program."""
     if alias.made is not None:
         values = make_list(found.values)
-        # Few values are different, and what can't be a key stands for itself.
+        # Few values are different. A value that is not hashable is translated each time.
         try:
             known = {value: alias.made(value) for value in set(values)}
             made = list(map(known.__getitem__, values))
@@ -288,7 +288,7 @@ def _translate_values(alias: Alias, found: FieldValues) -> FieldValues:
 
 
 def _name_value(resolver: NameResolver, kind: str, value: Any, row: int) -> Any:
-    """The name of a number at a row, nothing where nobody told; other values as they are."""
+    """Returns the name of a number at a row, empty if it has none; other values as they are."""
     if type(value) is not ScopedNumber:
         return value
     known = resolver.find(kind, str(value.number), row, value.scope)
@@ -296,7 +296,7 @@ def _name_value(resolver: NameResolver, kind: str, value: Any, row: int) -> Any:
 
 
 def _drop_repeats(found: FieldValues, nothing: Collection[Any]) -> FieldValues:
-    """Each thing once in a row, and what has no name or stands for none not at all."""
+    """Removes duplicates in a row, and values that stand for no name."""
     seen = {
         (place, _make_distinct(value)): value for place, value in zip(found.rows.tolist(), found.values, strict=True)
     }
@@ -307,12 +307,12 @@ def _drop_repeats(found: FieldValues, nothing: Collection[Any]) -> FieldValues:
 
 
 def _make_distinct(value: Any) -> Any:
-    """What tells a value from others: of a structure in bytes, these."""
+    """Returns what identifies a value: for a structure in bytes, the bytes."""
     return value.data if isinstance(value, EmbeddedValue) else value
 
 
 def _split_columns(columns: Sequence[Dense] | list[Any]) -> FieldValues:
-    """Columns of which each row has the values, or one value for each row."""
+    """Returns the values of each row from columns with all values, or from a list with one value for each row."""
     cells = [columns] if isinstance(columns, list) else [_make_values(column) for column in columns]
     found = [(place, value) for place, row in enumerate(zip(*cells, strict=True)) for value in row if value is not None]
     return FieldValues(np.array([place for place, _ in found], np.int64), [value for _, value in found])

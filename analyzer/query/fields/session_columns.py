@@ -1,8 +1,8 @@
-"""Use of sessions (dissectors.session_state) by requests, read for many of them together.
+"""Reads how requests use sessions (dissectors.session_state), for many requests together.
 
-Theory. Most requests name nothing, or partitions of one topic: columns tell what these change, at a fraction of what
-decoding costs. In a request that names several topics, or removes some, columns do not tell which partition is of which
-topic, so it is decoded.
+Theory. Most requests name nothing, or partitions of one topic. Columns give their changes at a fraction of the cost of
+decoding. If a request names several topics, or removes some, columns do not show which partition belongs to which
+topic, so the request is decoded.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dissectors.message import Path
 from dissectors.session_state import SessionChange, SessionKind
 
 MOST_KNOWN = 1 << 16
-"""Different changes that are kept to be used again."""
+"""Number of distinct changes that are cached."""
 
 
 class SessionUse(NamedTuple):
-    """How a request uses sessions. epoch: 0 if it opens a session, negative if it uses none or closes one.
+    """Says how a request uses sessions. epoch: 0 if it opens a session, negative if it uses none or closes one.
 
-    named: whether it names partitions. change: of its session, if it uses one and names something.
+    named: whether it names partitions. change: that of its session, if it uses one and names something.
     """
 
     row: int
@@ -47,7 +47,7 @@ class SessionUse(NamedTuple):
 
 
 class SessionRequestReader:
-    """Reads how requests of an operation use sessions, in columns where that is possible."""
+    """Reads how requests of an operation use sessions, in columns if possible."""
 
     def __init__(self, session: Analysis, dissector: Dissector, kind: SessionKind) -> None:
         def fields(paths: Iterable[Path]) -> list[FieldPath]:
@@ -61,7 +61,7 @@ class SessionRequestReader:
         self._known: dict[tuple[Any, ...], SessionChange] = {}
 
     def read_uses(self, rows: Ints) -> Iterator[SessionUse]:
-        """Returns how these requests (ascending rows) use sessions."""
+        """Yields how these requests (ascending rows) use sessions."""
         keys = list(zip(*(self._read_cells(field, rows) for field in self._key), strict=True))
         epochs = [-1 if epoch is None else epoch for epoch in self._read_cells(self._epoch, rows)]
         used = np.array([epoch > 0 and all(key) for epoch, key in zip(epochs, keys, strict=True)], bool)
@@ -83,7 +83,7 @@ class SessionRequestReader:
         return defects.call_or_default(partial(self._kind.change, values), SessionChange())
 
     def _read_changes(self, rows: Ints, used: Bools) -> tuple[Bools, dict[int, SessionChange]]:
-        """Which requests name something, and by place the changes of those that use a session."""
+        """Returns which requests name something, and by index the changes of those that use a session."""
         numbers, forgets = self._bodies.read_field(self._partition, rows), np.zeros(len(rows), bool)
         for field in self._forgotten:
             forgets[self._bodies.read_field(field, rows).rows] = True
@@ -101,7 +101,7 @@ class SessionRequestReader:
     def _read_one_topic(
         self, topics: FieldValues, numbers: FieldValues, plain: Bools
     ) -> Iterator[tuple[int, SessionChange]]:
-        """The changes of requests that name one topic, and remove nothing: few different ones, made once each."""
+        """Yields the changes of requests that name one topic and remove nothing. Equal changes are created once."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         topic_of = dict(zip(topics.rows.tolist(), make_list(topics.values), strict=True))
@@ -118,7 +118,7 @@ class SessionRequestReader:
             yield place, change
 
     def _read_cells(self, field: FieldPath, rows: Ints) -> list[Any]:
-        """A value of each row, None where it has none."""
+        """Returns a value for each row, None where it has none."""
         found = self._bodies.read_field(field, rows)
         cells: list[Any] = [None] * len(rows)
         for place, value in zip(found.rows.tolist(), make_list(found.values), strict=True):

@@ -1,4 +1,4 @@
-"""State of one session of a connection (dissectors.session_state), as its requests see it."""
+"""Holds the state of one session of a connection (dissectors.session_state), as its requests see it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from analyzer.query.fields.gathered import FieldValues, make_list
 from dissectors.session_state import Partition, SessionChange
 
 MOST = 100_000
-"""Partitions that are remembered of a session."""
+"""Number of partitions that are remembered for a session."""
 
 MOST_UNANSWERED = 64
-"""Changes of a session that can be taken back if the broker refuses them."""
+"""Number of changes of a session that can be undone if the broker refuses them."""
 
 
 MOST_OPENINGS = 8
-"""Requests of a connection that may have opened a session which was not used yet."""
+"""Number of requests of a connection that may have opened a session that has not been used yet."""
 
 Key: TypeAlias = tuple[Hashable, ...]
-"""What identifies a session within its connection."""
+"""Identifies a session within its connection."""
 
 
 class SessionTopics(NamedTuple):
-    """Topics and partition numbers that a request asks for because its session holds them, each once."""
+    """Holds topics and partition numbers that a request reads because its session contains them, each once."""
 
     topics: tuple[str, ...] = ()
     partitions: tuple[int, ...] = ()
@@ -40,7 +40,7 @@ NOTHING = SessionTopics()
 
 
 class SessionState:
-    """The topics and partitions of a fetch session, in the order in which requests added them."""
+    """Holds the topics and partitions of a fetch session, in the order in which requests added them."""
 
     def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
         self._partitions: dict[Partition, None] = {}
@@ -68,7 +68,7 @@ class SessionState:
         return [row for row, _ in self._unanswered]
 
     def apply(self, row: int, change: SessionChange) -> None:
-        """Adds and removes partitions, as the request in this row says."""
+        """Adds and removes partitions according to the request in this row."""
         added = self._add(change.added)
         removed = self._remove(change.removed)
         if added or removed:
@@ -90,7 +90,7 @@ class SessionState:
         self._unanswered = deque(((number(row), change) for row, change in self._unanswered), MOST_UNANSWERED)
 
     def _add(self, partitions: Iterable[Partition]) -> dict[Partition, None]:
-        """Adds partitions; those that were not there."""
+        """Adds partitions; returns those that are new."""
         new: dict[Partition, None] = {}
         for each in partitions:
             if each not in self._partitions and len(self._partitions) < MOST:
@@ -99,7 +99,7 @@ class SessionState:
         return new
 
     def _remove(self, partitions: Iterable[Partition]) -> list[Partition]:
-        """Removes partitions; those that were there."""
+        """Removes partitions; returns those that were present."""
         removed_partitions = [each for each in dict.fromkeys(partitions) if each in self._partitions]
         for each in removed_partitions:
             del self._partitions[each]
@@ -121,10 +121,10 @@ class SessionState:
 
 @dataclass(slots=True)
 class RequestHistory:
-    """The requests of one operation on one connection that use sessions.
+    """Holds the requests of one operation on one connection that use sessions.
 
-    openings: requests that may have opened a session which was not used yet. rows, topics: the history; from each of
-    these rows (rising) on requests ask for that.
+    openings: requests that may have opened a session that has not been used yet. rows, topics: the history; requests
+    from each of these rows (rising) on read these topics.
     """
 
     sessions: dict[Key, SessionState] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class RequestHistory:
         return self.topics[place] if place >= 0 else NOTHING
 
     def forget_before(self, before: int) -> None:
-        """Drops what no row from `before` on needs."""
+        """Drops entries that no row from `before` on needs."""
         evicted = max(bisect_right(self.rows, before) - 1, 0)
         del self.rows[:evicted], self.topics[:evicted]
 
@@ -151,21 +151,21 @@ class RequestHistory:
 
 
 class SessionReach(NamedTuple):
-    """The lists that n requests read because of their sessions.
+    """Holds the lists that n requests read because of their sessions.
 
-    Each row has an index into `lists`; 0, the empty list, without a session.
+    `numbers` has an index into `lists` for each row; 0, the empty list, for a row without a session.
     """
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]
 
     def list_values(self) -> FieldValues:
-        """Returns the same as values by row."""
+        """Returns the values of each row."""
         return _spread_lists(self.numbers, self.lists)
 
 
 def merge_session_values(found: FieldValues, reach: SessionReach) -> FieldValues:
-    """Appends to the values of rows those of their sessions. No value is there twice."""
+    """Appends the values of their sessions to the values of rows, without duplicates."""
     lists, numbers = list(reach.lists), reach.numbers.copy()
     known: dict[tuple[Any, ...], int] = {}
     values = make_list(found.values)

@@ -1,12 +1,13 @@
-"""Resolves requests that name only changes: keeps the sessions of all connections, in the order of rows.
+"""Resolves requests that name only changes: follows the sessions of all connections, in the order of rows.
 
-Theory. A dissector describes its sessions (dissectors.session_state). The requests of each connection are applied in
-the order of rows, each once, when somebody first asks for topics or partitions. A request sees the changes of all
-requests before it, and its own. A change is taken back if an answer before the next request refuses it, so a row says
-the same in a stream and in a file. What a request opened is looked up when the session is first used, so requests of
-clients without sessions are never decoded. Of a session that began before the capture only later changes are known.
+Theory. A dissector describes its sessions (dissectors.session_state). The follower applies the requests of each
+connection in the order of rows, each once, when a caller first needs topics or partitions. A request sees the changes
+of all requests before it, and its own. A change is undone if a response before the next request refuses it, so a row
+has the same values in a stream and in a file. The request that opened a session is read only when the session is first
+used, so requests of clients without sessions are never decoded. If a session began before the capture, only later
+changes are known.
 
-Of each connection a history is kept, with an entry only where topics or partition numbers become others.
+Each connection has a history, with an entry only where its topics or partition numbers change.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from dissectors.session_state import SessionKind
 from dissectors.wire.fast_path import NULL
 
 MOST_SESSIONS = 1000
-"""Sessions of a connection that are remembered; then the oldest is forgotten."""
+"""Number of sessions of a connection that are remembered. Above it, the oldest one is dropped."""
 
 MOST_REMEMBERED = 4_000_000
-"""Topics and partition numbers in all histories, beyond which no changes are noted."""
+"""Number of topics and partition numbers in all histories, above which no changes are recorded."""
 
 WINDOW = 1 << 16
-"""Rows that are read together."""
+"""Number of rows that are read together."""
 
 
 def follow_sessions(session: Analysis) -> SessionFollower:
@@ -48,7 +49,7 @@ def follow_sessions(session: Analysis) -> SessionFollower:
 
 
 class SessionFollower:
-    """Follows the sessions of an analysis. Several threads may ask."""
+    """Follows the sessions of an analysis. Thread-safe."""
 
     def __init__(self, session: Analysis) -> None:
         self._session, self._lock = session, Lock()
@@ -67,9 +68,9 @@ class SessionFollower:
     # ---- asking
 
     def find_reach(self, part: str, rows: Ints, until: int) -> SessionReach:
-        """Returns what requests (`rows`; -1: none) also read because of their sessions: `topics` or `partitions`.
+        """Returns what requests also read because of their sessions: `topics` or `partitions`.
 
-        until: the row before which requests are read.
+        rows: their row numbers, -1 for none. until: the row before which requests are read.
         """
         with self._lock:
             self._learn(until)
@@ -81,7 +82,7 @@ class SessionFollower:
         return SessionReach(numbers, list(lists))
 
     def _find_places(self, rows: Ints) -> Iterator[tuple[int, SessionTopics]]:
-        """Places of rows whose request has a session."""
+        """Yields the indexes of rows whose request has a session."""
         if not self._following:
             return
         table, places = self._session.rows, np.flatnonzero(rows >= 0)
@@ -117,7 +118,7 @@ class SessionFollower:
                 self._follow(following, kind, use)
 
     def _drop_applied(self, rows: Ints) -> Ints:
-        """Without those that were applied before their connection was suspended."""
+        """Returns the rows without those that were applied before their connection was suspended."""
         if not self._resumed:
             return rows
         streams = self._session.rows.column("stream")[rows].tolist()
@@ -131,7 +132,7 @@ class SessionFollower:
         return found
 
     def _follow(self, following: RequestHistory, kind: SessionKind, use: SessionUse) -> None:
-        """Applies a request, and notes what it asks for."""
+        """Applies a request, and records which topics it reads."""
         session = following.sessions.get(use.key)
         if session is None and all(use.key):
             session = self._open_session(following, kind, use)
@@ -139,7 +140,8 @@ class SessionFollower:
             following.sessions.pop(use.key, None)
             if use.epoch == 0:
                 following.openings.append((use.row, use.key))
-            is_bare = use.epoch < 0 and not use.named  # it only closes the session, and is about what that held
+            # it only closes the session, so it belongs to what the session contained
+            is_bare = use.epoch < 0 and not use.named
             self._note_topics(following, use.row, session.requested if session is not None and is_bare else NOTHING)
             return
         if use.key not in following.sessions:
@@ -152,14 +154,14 @@ class SessionFollower:
         self._note_topics(following, use.row, session.requested)
 
     def _settle(self, session: SessionState, kind: SessionKind, before: int) -> None:
-        """Looks for the answers to what a session's requests changed."""
+        """Reads the responses to the changes of a session."""
         for row in session.unanswered:
             answer = self._read_answer(kind, row, before)
             if answer is not None:
                 session.settle(row, failed=bool(defects.call_or_default(partial(kind.failed, answer), False)))
 
     def _open_session(self, following: RequestHistory, kind: SessionKind, use: SessionUse) -> SessionState:
-        """A session that is used for the first time, with what its opening request named, where that is known."""
+        """Returns a session that is used for the first time, with the partitions of its opening request if known."""
         for row, key in reversed(following.openings):
             if row < self._session.rows.first:
                 break
@@ -170,7 +172,7 @@ class SessionFollower:
         return SessionState()
 
     def _read_answer(self, kind: SessionKind, row: int, before: int) -> Mapping[str, Any] | None:
-        """The answer to a request, if it came before a row and both are there."""
+        """Returns the response to a request, if it came before a row and both are in memory."""
         if row < self._session.rows.first:
             return None
         answer = self._session.rows.cell("partner", row)
@@ -196,7 +198,7 @@ class SessionFollower:
     # ---- leaving, and going on elsewhere
 
     def evict(self, before: int, streams: Bools) -> None:
-        """Rows before one are about to leave. streams: those that stay; if nobody has asked, nothing is followed."""
+        """Prepares for the eviction of the rows before one. streams: those that stay."""
         if not self._read:
             return
         with self._lock:
@@ -210,7 +212,7 @@ class SessionFollower:
                         self._keep_topics(topics)
 
     def list_openings(self, stream: int) -> list[int]:
-        """Returns the rows of requests that may have opened a session which is used later."""
+        """Returns the rows of requests that may have opened a session that is used later."""
         with self._lock:
             self._learn(len(self._session.rows))
         return [row for _, following in self._list_followed(stream) for row, _ in following.openings]
@@ -226,7 +228,7 @@ class SessionFollower:
         return dict(self._list_followed(stream))
 
     def resume(self, stream: int, known: Mapping[int, RequestHistory], first: int, until: int) -> None:
-        """Goes on with what was suspended; its rows are now those from `first` to before `until`."""
+        """Continues suspended sessions; their rows are now those from `first` to before `until`."""
         for code, following in known.items():
             following.renumber(lambda row: row + first)
             self._following[stream, code] = following

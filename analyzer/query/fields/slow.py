@@ -1,8 +1,8 @@
-"""Marks responses that are slow for their operation: beyond the 99th percentile of its latencies.
+"""Marks responses that are slow for their operation: above the 99th percentile of its latencies.
 
-Theory. An operation has its own pace: what is slow for a Heartbeat is fast for a long-polling Fetch. The percentile is
-that of the nearest rank, so an operation with fewer than a hundred responses has no slow one. All latencies are sorted
-by operation and latency once, and again when the rows have doubled or the input has ended.
+Theory. A latency that is slow for a Heartbeat is fast for a long-polling Fetch. The percentile uses the nearest rank,
+so an operation with fewer than a hundred responses has no slow one. All latencies are sorted by operation and latency
+once, and again when the number of rows has doubled or the input has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLAGS = ChoiceTable(bool)
 
 
 class LatencyBounds(NamedTuple):
-    """For each kind of message (n, ascending), the latency beyond which it is slow (ns); of the first `rows` rows."""
+    """Holds for each kind of message (n, ascending) the latency above which it is slow (ns). rows: rows used."""
 
     kinds: Ints
     bounds: Ints
@@ -40,7 +40,7 @@ def read_slow(reader: RowReader, rows: Ints) -> Sequence[Dense]:
     """Reads the field `slow`: true for slow responses, else no value."""
     session = reader.session
     latencies, answered = _measure_latencies(session, rows)
-    answered &= not reader.streaming  # what comes later counts too
+    answered &= not reader.streaming  # later rows would count, too
     bounds = find_latency_bounds(session)
     kinds = _find_kinds(session, rows)
     place = np.minimum(np.searchsorted(bounds.kinds, kinds), max(len(bounds.kinds) - 1, 0))
@@ -70,7 +70,7 @@ def _compute_bounds(session: Analysis, rows: int) -> LatencyBounds:
 
 
 def _measure_latencies(session: Analysis, rows: Ints) -> tuple[Ints, Bools]:
-    """Returns the latencies of rows (ns, anything for those without one), and which rows have one."""
+    """Returns the latencies of rows (ns, undefined for rows without one), and which rows have one."""
     column = session.rows.column
     partners, times = column("partner")[rows], column("time")
     answered = (column("role")[rows] == Role.RESPONSE) & (partners >= session.rows.first)

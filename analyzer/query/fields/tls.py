@@ -1,7 +1,7 @@
-"""Fields that tell of the TLS connection that carried a message.
+"""Fields about the TLS connection that carried a message.
 
 Theory. The facts of a handshake are the same for all rows of a connection, so they are looked up once for each
-connection. Where rows are printed as they close, a connection without keys tells what its rows up to there say.
+connection. When rows are printed as they close, and the connection has no keys, only its rows up to there count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_tls(read: Callable[[TlsFacts], str]) -> Callable[[RowReader, Ints], tup
 
 
 def _read_raw(reader: RowReader, rows: Ints, streams: Ints, places: Ints) -> Iterator[tuple[int, TlsFacts]]:
-    """Yields the facts of raw rows at some places, of connections on which no keys were tried."""
+    """Yields the facts of raw rows, for connections on which no keys were tried."""
     if not len(places):
         return
     from analyzer.decode.tls_facts import list_raw_rows, read_facts  # lazy: few captures have raw rows of TLS

@@ -1,9 +1,8 @@
-"""Fields of alike messages as columns, by walking their layout (analyzer.query.projection), for those whose fields
-allow it.
+"""Reads fields of similar messages as columns, by walking their layout (analyzer.query.projection).
 
-Theory. Numbers and texts stand in a message as they are; what stands otherwise (records, structures in bytes, secrets)
-only decoding gives. So a field is walked to if its path leads to one primitive value in the plan, and a message that
-has anything unusual on the way is left to the decoder; tests/analyzer/query/fields hold the two equal.
+Theory. Numbers and texts are in a message as they are. Other values (records, structures in bytes, secrets) need
+decoding. So a field is read this way only if its path leads to one primitive value in the plan. A message with anything
+unusual on the way is left to the decoder; tests/analyzer/query/fields compares both.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from dissectors.wire.primitive import FixedWidth
 
 
 class Walkable(NamedTuple):
-    """A layout, and the leaves for the paths of each wanted field; none if the version lacks the field."""
+    """Holds a layout, and the leaves for the paths of each wanted field; none if the version lacks the field."""
 
     layout: HeaderLayout
     leaves: Sequence[Sequence[Leaf]]
 
 
 def find_layout(dissector: Dissector, context: Context) -> HeaderLayout | None:
-    """Returns the layout of messages of a context; None where it cannot be walked."""
+    """Returns the layout of messages of a context; None if it cannot be walked."""
     fast_path = load_fast_path(dissector)
     return None if fast_path is None else fast_path.layout(context)
 
@@ -71,22 +70,22 @@ def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[
 
 
 class _Notes:
-    """Notes where fields stand."""
+    """Collects the positions of fields."""
 
     def __init__(self, wanted: set[int]) -> None:
         self._wanted = wanted
         self._noted: dict[int, list[tuple[Ints, Ints, Ints | None]]] = {key: [] for key in wanted}
 
     def is_wanted(self, leaf: Leaf) -> bool:
-        """Returns whether the places of a field are to be noted."""
+        """Returns whether the positions of a field are needed."""
         return id(leaf) in self._wanted
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        """Notes where a field stands in messages."""
+        """Adds the positions of a field in messages."""
         self._noted[id(leaf)].append((rows, at, size))
 
     def read_notes(self, key: int) -> tuple[Ints, Ints, Ints]:
-        """Messages, rising, places in them, and sizes (0 for what has a fixed one) of a field; nulls left out."""
+        """Returns messages (rising), positions in them, and sizes (0 if fixed) of a field, without nulls."""
         noted = self._noted[key]
         none = np.zeros(0, np.int64)
         rows = np.concatenate([none, *(rows for rows, _, _ in noted)])
@@ -102,7 +101,7 @@ class _Notes:
 
 
 def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
-    """The texts of messages that are good; one with a text that is no UTF-8 is good no more."""
+    """Returns the texts of messages that are good. If a text is not UTF-8, its message is no longer good."""
     mine = good[rows]
     rows, at, size = rows[mine], at[mine], size[mine]
     known = _DecodedFields()
@@ -115,7 +114,7 @@ def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> t
 
 
 class _DecodedFields(dict[bytes, Any]):
-    """Texts by their bytes, None for what is no UTF-8; each decoded once."""
+    """Holds texts by their bytes, None for bytes that are not UTF-8; decodes each once."""
 
     def __missing__(self, data: bytes) -> str | None:
         found = self[data] = _decode_text(data)
@@ -145,7 +144,7 @@ def _unpack(primitive: FixedWidth, data: bytes) -> Any:
 
 
 def _merge_values(found: Sequence[FieldValues], good: Bools) -> FieldValues:
-    """The values of several leaves, message by message: those of the first leaf before those of the second."""
+    """Returns the values of several leaves, ordered by message and, within a message, by leaf."""
     return join_values([_keep_values(each, good) for each in found])
 
 

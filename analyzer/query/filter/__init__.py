@@ -23,11 +23,11 @@ from analyzer.query.filter.parse import parse
 __all__ = ["Filter", "FilterError", "Span", "compile_filter"]
 
 AT_ONCE = 1 << 16
-"""Rows whose messages are remembered while an expression asks for one field after the other."""
+"""Number of rows whose messages are cached while an expression reads one field after the other."""
 
 
 class Filter:
-    """A checked filter. It caches what it learned with the reader that was used last."""
+    """A checked filter. It caches what it read with the last reader."""
 
     def __init__(self, text: str, named: Mapping[str, str] | None = None) -> None:
         self.text = text
@@ -72,18 +72,18 @@ class Filter:
 
     @property
     def _is_large(self) -> bool:
-        """Whether what it reads of messages may be as large as these."""
+        """Returns whether the values that it reads may be as large as messages."""
         return any(field.is_large for field in self.fields)
 
     def _split_rows(self, reader: RowReader, rows: Ints) -> Iterator[Ints]:
-        """The same rows, few enough for what is remembered of them."""
+        """Divides rows into parts that are small enough to cache."""
         if self._is_large:
             together = (TOGETHER, TOGETHER_BYTES) if can_scan(self._checked) else (CHUNK, CHUNK_BYTES)
             return split_rows(reader.session, rows, *together)
         return (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
 
     def _bind(self, reader: RowReader) -> FindMask:
-        """The function for a reader's rows, which remembers what it decoded until it is asked again."""
+        """Returns the function for a reader's rows, which forgets what it decoded at the end of each call."""
         if self._reading is None or self._reading.reader is not reader or self._mask is None:
             self._reading = FieldReader(reader, self.fields, masked=False)
             self._mask = bind(self._checked, self._reading)

@@ -1,10 +1,9 @@
-"""The filter for messages that have the same value: of a field in a message's tree, in the names that filters know.
+"""Makes a filter for messages that have the same value as a field in a message's tree.
 
-Theory. A tree shows a message as it lies in the bytes, a filter asks for values by the names of the catalog. Most names
-follow from one another: indexes of arrays go, and so does what is only around the body (`command`, `header`). What does
-not follow is tried, and what is tried is asked of the message itself: a filter is given that the message fulfils, or
-none. Fields that have no name (lengths, marks, tags) are asked for by their bytes and where these lie. What is masked
-is asked for by its being there.
+Theory. A tree shows a message as it is in the bytes; a filter uses the names of the catalog. Most names follow from the
+tree: indexes of arrays and nodes that only enclose the body (`command`, `header`) are left out. The others are guessed,
+and each guess is tested with the message itself. So the filter matches the message, or there is none. Fields without a
+name (lengths, marks, tags) are compared by their bytes and offset. A masked value is only tested for presence.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from dissectors.field import Field, Tree
 from dissectors.wire.secret import Secret
 
 _OUTER = 3
-"""Nodes around a body that names of its fields may leave out."""
+"""Number of nodes around a body that the names of its fields may leave out."""
 
 _HEAD = 2
-"""Nodes on the way to a field of the header, which rows have as a key."""
+"""Number of nodes on the path to a field of the header that is also a key of rows."""
 
 UNKNOWN = "unknown"
-"""What rows call the protocol of bytes that nobody reads."""
+"""The protocol that rows show for raw bytes."""
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DIRECTIONS: Mapping[bool, str] = {True: "response", False: "request"}
@@ -43,10 +42,9 @@ Path = Sequence[Field]
 
 
 def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | None:
-    """Returns the filter for messages with the value of the last node of `path`.
+    """Returns the filter for messages with the value of the last node of `path`; None if there is no such filter.
 
-    `path` are nodes of `row`, from the outermost one in. None if there is no such filter. Decodes the row; for long
-    messages, call it in the background.
+    `path` are nodes of `row`, from the outermost one in. Decodes the row; for long messages, call it in the background.
     """
     reader, rows = RowReader(session), np.array([row])
     texts = chain(
@@ -58,9 +56,9 @@ def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | Non
 
 
 def matches_row(text: str, reader: RowReader, rows: Ints) -> bool:
-    """Returns whether one row fulfils a filter.
+    """Returns whether one row matches a filter.
 
-    False if the text is no filter, because a name means something else or takes other values.
+    Returns False if the text is not a valid filter, because a name means something else or takes other values.
     """
     try:
         wanted: Filter = compile_filter(text)
@@ -80,7 +78,7 @@ def is_masked(path: Path) -> bool:
 
 
 def _filter_by_key(session: Session, row: int, path: Path) -> Iterator[str]:
-    """By a key of the row, of which the header says the value."""
+    """Yields a filter by a key of the row that the header contains."""
     node, header, name = path[-1], read_header(session, row), path[-1].spec.name.lower()
     if len(path) > _HEAD or node.spec.type == "struct":
         return
@@ -117,9 +115,9 @@ def _filter_by_name(session: Session, row: int, path: Path) -> Iterator[str]:
 
 
 def _find_fields(session: Session, row: int, path: Path) -> Iterator[FieldPath]:
-    """The fields that may be meant, the most exact first."""
+    """Yields the fields that may be meant, the most exact first."""
     every = [node.spec.name for node in path if not node.spec.name.startswith("[")]
-    names = [name for name, _ in groupby(every)]  # what is in a text has its field's name once more
+    names = [name for name, _ in groupby(every)]  # a structure in a text repeats the name of its field
     if not names:
         return
     protocol = _find_protocol(session, row)
@@ -134,11 +132,11 @@ def _list_names(session: Session, row: int, protocol: str, names: Sequence[str])
         for at in range(len(inner) - 1, 0, -1):
             yield ".".join((whole, *inner[:at], "value", *inner[at:]))
     if len(names) <= _HEAD:
-        yield f"{protocol}.{_CAPITAL.sub('_', names[-1]).lower()}"  # as tshark calls what is in a header
+        yield f"{protocol}.{_CAPITAL.sub('_', names[-1]).lower()}"  # tshark's name for a field of the header
 
 
 def _name_message_kind(session: Session, row: int) -> str:
-    """`kafka.Fetch.response`: messages of its kind."""
+    """Returns the name for messages of the same kind, such as `kafka.Fetch.response`."""
     header = read_header(session, row)
     protocol = _find_protocol(session, row)
     if header.operation is None:
@@ -154,7 +152,7 @@ def _find_protocol(session: Session, row: int) -> str:
 
 
 def _filter_by_bytes(session: Session, row: int, tree: Tree, path: Path) -> Iterator[str]:
-    """By what the message has where the innermost node stands that has bytes of the message itself to show."""
+    """Yields a filter by the bytes of the innermost node that has unmasked bytes of the message itself."""
     masks, whole = find_secret_spans(tree).get(0, ()), _name_message_kind(session, row)
     also = "" if whole == UNKNOWN else f"{whole} and "
     data = tree.sources[0].data

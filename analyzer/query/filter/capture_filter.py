@@ -1,4 +1,4 @@
-"""Capture filters (tcpdump's language) and display filters, where one is written in place of the other."""
+"""Recognises capture filters (tcpdump's language) and display filters where the other one is expected."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A filter's tree after checking: every name is resolved, every literal read, and every comparison allowed.
 
-Theory. A comparison that can never hold is a slip of the pen, so it is an error with its place: a word where a field
-has numbers only, a unit of time where nothing counts time, an unknown role. Where only the values tell what they are
-(JSON, maps), nothing is refused.
+Theory. A comparison that can never be true is a typing mistake, so it is an error with its position: a word for a field
+that has only numbers, a unit of time for a field that is no time, an unknown role. If the kind of the values is not
+known (JSON, maps), every comparison is allowed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ValueStep:
 
 @make_slotted
 class FieldTest:
-    """One comparison. wanted: any of them will do; pairs are ranges. operator None: whether there is a value at all."""
+    """One comparison. wanted: one of these must match; pairs are ranges. operator None: tests for presence."""
 
     field: FieldPath
     steps: tuple[ValueStep, ...]
@@ -66,16 +66,16 @@ class Combination:
 Checked: TypeAlias = FieldTest | Combination
 
 _NULLS = ("null", "none", "nil")
-"""What people write who want to ask whether there is a value."""
+"""Words that people write to test whether there is a value."""
 
 _LISTED = 8
-"""Values that an error lists."""
+"""Number of values that an error lists."""
 
 _ANY_CASE = (RowKey("error"),)
 """Fields whose names are compared without regard to case."""
 
 _NAMELESS = re.compile("UNKNOWN_-?[0-9]+")
-"""What an error is called that no release names."""
+"""The name of an error code that no release names."""
 
 _NUMERIC = frozenset({FieldKind.NUMBER, FieldKind.DURATION, FieldKind.TIME})
 
@@ -113,7 +113,7 @@ class _Checker:
                 field, steps, "in", wanted, comparison.every or (negated and comparison.every is None), negated
             )
         if name == "contains" and field.repeated and field.kind is FieldKind.NUMBER and field.label is None:
-            name = "eq"  # several numbers have one among them, where a text has another inside
+            name = "eq"  # a list of numbers contains one of them, while a text contains a part of it
         operator = OPERATORS[name]
         (operand,) = comparison.operands
         assert isinstance(operand, Literal)
@@ -135,7 +135,7 @@ class _Checker:
         return self._check_call(field, value), (*steps, ValueStep(value.function))
 
     def _check_call(self, field: FieldPath, call: Call) -> FieldPath:
-        """What a function makes of a field."""
+        """Returns the field that a function makes of a field."""
         if field.kind is FieldKind.PRESENCE:
             self._fail(call.span, f"{field.name} has no value. Give {call.function} a field")
         if call.function == "len" and (field.kind in _NUMERIC or field.kind is FieldKind.FLAG):
@@ -214,7 +214,7 @@ class _Checker:
         return replace(found, number=number)
 
     def _read_moment(self, field: FieldPath, literal: Literal) -> Fraction:
-        """A time in the units of the field; a plain number counts as the field does, for the row's own in seconds."""
+        """Returns a time in the units of the field. A plain number has its unit; for a row's own time, seconds."""
         if (
             field.scale is not None
             and not literal.quoted
@@ -228,7 +228,7 @@ class _Checker:
         return Fraction(time, field.scale or 1)
 
     def _read_number(self, field: FieldPath, literal: Literal) -> Fraction | None:
-        """The number in the units of the field."""
+        """Returns the number in the units of the field."""
         found = None if literal.quoted else units.parse_number(literal.text)
         if found is None:
             return None
@@ -243,14 +243,14 @@ class _Checker:
         return number / scale
 
     def _read_data(self, field: FieldPath, literal: Literal) -> bytes | None:
-        """The literal as bytes: hexadecimal where the field may be bytes, else its text."""
+        """Returns the literal as bytes: hexadecimal if the field may be bytes, else its text."""
         if literal.quoted:
             return literal.data
         found = units.parse_data(literal.text) if field.kind in (FieldKind.BYTES, FieldKind.ANY) else None
         return literal.data if found is None else found
 
     def _read_pattern(self, literal: Literal) -> Pattern:
-        import re2  # a library in C++, which only a filter with a pattern needs
+        import re2  # only filters with a pattern load this library
 
         options = re2.Options()
         options.case_sensitive, options.log_errors = False, False
@@ -265,7 +265,7 @@ class _Checker:
             self._fail(literal.span, f"this is not a regular expression in RE2's syntax: {message}")
 
     def _require_possible(self, field: FieldPath, literal: Literal) -> None:
-        """Refuses a value that the field can never have."""
+        """Rejects a value that the field can never have."""
         name = self._comparison.operator
         tests_equality = name in ("in", "not_in") or (name is not None and OPERATORS[name].compares in ("eq", "ne"))
         among = list_possible_values(field) if tests_equality and isinstance(field.origin, RowKey) else ()
@@ -281,7 +281,7 @@ class _Checker:
         self._fail(literal.span, f"{field.name} is never {literal.text}{hint}")
 
     def _require_name(self, field: FieldPath, literal: Literal) -> None:
-        """Refuses a word that is no name of a number."""
+        """Rejects a word that is not the name of any number."""
         names = find_names(field.label)
         if names is not None and literal.text.lower() not in {name.lower() for name in names}:
             meant = find_near(literal.text, names)
@@ -293,7 +293,7 @@ class _Checker:
 
 
 def _labels(field: FieldPath, literal: Literal) -> tuple[str, ...]:
-    """What a number is called where values are texts."""
+    """Returns the name of a number, for a field whose values are texts."""
     number = units.parse_number(literal.text) if field.label is not None and not literal.quoted else None
     if field.label is None or number is None or number[0].denominator != 1:
         return ()
@@ -306,7 +306,7 @@ def _add_article(kind: FieldKind) -> str:
 
 
 def _describe_expected(field: FieldPath, literal: Literal) -> str:
-    """What a number should have been written as."""
+    """Returns how the number should have been written."""
     unit = units.find_unknown_unit(literal.text)
     if unit is not None:
         known = DURATIONS if field.kind is FieldKind.DURATION or field.scale is not None else SIZES

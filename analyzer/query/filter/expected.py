@@ -1,8 +1,9 @@
-"""Tokens that may follow at the end of an unfinished filter, for completion.
+"""Finds which tokens may follow at the end of an unfinished filter, for completion.
 
-Theory. The grammar asks for what may come next, from left to right, and never goes back; so it knows where a text ends
-what it would have taken there. The parser is let run over the text, and what it asked for last, where a new word can
-begin, is what the last word of the text is to become, whether that word has been begun or not.
+Theory. The parser reads from left to right, asks for each token that may come next, and never goes back. So at the end
+of a text it has asked for all tokens that could stand there. find_completion() runs the parser over the text. The last
+tokens that it asked for, at a place where a new word can begin, are the candidates for the last word of the text,
+whether that word has been begun or not.
 """
 
 from __future__ import annotations
@@ -29,9 +30,8 @@ _MACRO = re.compile(r"\$(?:\{[\w.-]*\}?|[\w-]*)")
 class CompletionKind(Enum):
     """The kinds of words that a completion can offer.
 
-    COMPARISON: a field or what may stand before one; FIELD: that alone, or a function.
-
-    OPERATOR: also a joining word, for a field alone is a comparison. IN: of `not in`. NAMED: a filter by its name.
+    COMPARISON: a field or what may stand before one; FIELD: only a field, or a function. OPERATOR: also a joining word,
+    because a field alone is a comparison. IN: of `not in`. NAMED: a filter by its name.
     """
 
     COMPARISON = "comparison"
@@ -45,10 +45,10 @@ class CompletionKind(Enum):
 
 
 class CompletionTarget(NamedTuple):
-    """The last word of a text begins at `begin` and is to become this.
+    """The last word of a text begins at `begin` and is to become a word of kind `wanted`.
 
-    field: the one that is compared, by its name; None where it is a part of one, or made of one. operator: that of a
-    value, as it was written.
+    field: the name of the field that is compared; None if a part or a function of a field is compared. operator: the
+    one before a value, as written.
     """
 
     wanted: CompletionKind
@@ -60,7 +60,7 @@ class CompletionTarget(NamedTuple):
 def find_completion(text: str, named: Mapping[str, str] | None = None) -> CompletionTarget:
     """Returns what may come at the end of a text; `named`: filters that it may use."""
     listening = _CompletionParser(text, NamedFilters(named or {}))
-    with suppress(FilterError):  # what is wrong was asked for before it was found wrong
+    with suppress(FilterError):  # the parser records a target before it finds an error
         listening.parse_all()
     return listening.last
 
@@ -71,7 +71,7 @@ def find_word_end(text: str, begin: int, wanted: CompletionKind) -> int:
 
 
 class _CompletionParser(FilterParser):
-    """Keeps the last question at a place where a word can begin."""
+    """Records the last token that the parser asked for at a place where a word can begin."""
 
     def __init__(self, text: str, named: NamedFilters) -> None:
         super().__init__(text, named)
@@ -80,7 +80,7 @@ class _CompletionParser(FilterParser):
         self._behind = 0
 
     def _note(self, wanted: CompletionKind, field: str | None = None, operator: str | None = None) -> None:
-        """Of several questions at a place the first is the widest."""
+        """Records the first target at a place, because it is the widest."""
         at, text = self._at, self._text
         if at > self.last.begin and (text[at - 1] in _BEFORE or text.endswith("..", 0, at)):
             self.last = CompletionTarget(wanted, at, field, operator)
@@ -127,7 +127,7 @@ class _WordScanner(FilterScanner):
 
     def find_end(self, wanted: CompletionKind) -> int:
         if wanted is CompletionKind.VALUE:
-            with suppress(FilterError):  # an open quote: nobody knows where it was to end
+            with suppress(FilterError):  # an open quote, whose end is unknown
                 return self._take_literal().span.stop
             return self._at
         pattern = (

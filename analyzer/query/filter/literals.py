@@ -1,8 +1,8 @@
 """Writes values as literals of a filter. analyzer.query.filter.scan reads them back as the same values.
 
-Theory. Quotes are always right for a text, and for bytes hexadecimal is; a number has its name where one is told, for a
-filter is read by people, too. Characters that a line of text would not show as they are stand as escapes; there is none
-for those above 0xff, which stay.
+Theory. A text is quoted and bytes are hexadecimal, which is always correct. A number is written as its name if it has
+one, because people read filters, too. Characters that a line would not show as they are become escapes; the filter
+language has none above 0xff, so those characters stay.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from analyzer.query.fields.path import FieldKind, FieldPath
 from dissectors.wire.embedded import EmbeddedValue
 
 LONGEST = 256
-"""Characters or bytes of a value that are written; of a longer one its beginning and its length."""
+"""Number of characters or bytes of a value that are written; for a longer value, its beginning and its length."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ACTING = re.compile(r"[\x00-\x1f\x7f-\xa0\xad]")
 _DIGITS = 40
-"""Digits of a decimal number that are read."""
+"""Number of digits of a decimal number that are read."""
 
 
 def quote(text: str) -> str:
@@ -38,7 +38,7 @@ def format_bytes(data: bytes) -> str:
 
 
 def list_comparisons(field: FieldPath, value: Any) -> Iterator[str]:
-    """Filters that ask whether a field has a value, the best to read first; none for what equals nothing."""
+    """Yields filters that test whether a field has a value, the most readable first; none if nothing is equal to it."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, bool):
@@ -61,13 +61,13 @@ def list_comparisons(field: FieldPath, value: Any) -> Iterator[str]:
 
 
 def _compare_text(field: FieldPath, value: str) -> str:
-    """A text; that of a number's name, or of an address, is a word."""
+    """Returns a text as literal; the name of a number, or an address, as a word."""
     is_word = field.kind is not FieldKind.TEXT or field.label is not None
     return value if is_word and _NAME.fullmatch(value) else quote(value)
 
 
 def _compare_near(field: FieldPath, value: float) -> Iterator[str]:
-    """Between the decimal numbers below and above it: few are a decimal number of so few digits themselves."""
+    """Yields a range between the decimal numbers below and above a float, which is rarely an exact decimal number."""
     if not math.isfinite(value):
         return
     if value == int(value) and abs(value) < 10**_DIGITS:

@@ -1,8 +1,8 @@
-"""A checked filter over many rows: which of them it keeps.
+"""Evaluates a checked filter over many rows.
 
-Theory. A filter becomes functions from row numbers to yes or no. What the index tells is compared a column at a time.
-Of parts that are joined the cheap ones are asked first, and a part is asked only of the rows that the ones before it
-left open: so messages are read only where columns do not decide, and of each only what is asked.
+Theory. A filter becomes functions from row numbers to booleans. Values in the index are compared column by column. In
+an `and` or `or`, the cheap parts are evaluated first, and each further part only for the rows that are still undecided.
+So messages are read only where columns do not decide, and only the fields that are needed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def estimate_cost(checked: Checked) -> int:
 
 
 def bind(checked: Checked, reading: FieldReader) -> FindMask:
-    """Binds a filter to the rows of one reading; returns a function that evaluates it."""
+    """Binds a filter to the rows of one reader; returns a function that evaluates it."""
     if isinstance(checked, FieldTest):
         return _Bound(checked, reading).find_mask
     parts = sorted(checked.parts, key=estimate_cost)
@@ -61,7 +61,7 @@ def bind(checked: Checked, reading: FieldReader) -> FindMask:
 
 
 def _ask_in_turn(cheap: Sequence[FindMask], dear: Sequence[FindMask], rows: Ints, until: bool) -> Bools:
-    """Asks cheap parts of all rows, dear ones of those not decided: decided is who got `until` from one of them."""
+    """Evaluates cheap parts for all rows, and others for undecided rows only. `until`: the result that decides."""
     join = np.logical_or if until else np.logical_and
     found = _fold_masks(join, cheap, rows) if cheap else np.full(len(rows), not until)
     for part in dear:
@@ -73,7 +73,7 @@ def _ask_in_turn(cheap: Sequence[FindMask], dear: Sequence[FindMask], rows: Ints
 
 
 def _fold_masks(join: np.ufunc, parts: Sequence[FindMask], rows: Ints) -> Bools:
-    """All parts together, two columns in memory however many there are."""
+    """Combines all parts, with two columns in memory at a time."""
     found = parts[0](rows).copy()
     for part in parts[1:]:
         join(found, part(rows), out=found)
@@ -81,7 +81,7 @@ def _fold_masks(join: np.ufunc, parts: Sequence[FindMask], rows: Ints) -> Bools:
 
 
 class _Bound:
-    """One comparison, for one reading. Keeps its verdicts on what the index has few of."""
+    """One comparison, bound to a reader. Caches verdicts on values of which the index has few."""
 
     def __init__(self, test: FieldTest, reading: FieldReader) -> None:
         self._test, self._reading = test, reading
@@ -92,7 +92,7 @@ class _Bound:
         self._scan = None if planned is None else TextScan(planned, reading.reader)
 
     def find_mask(self, rows: Ints) -> Bools:
-        """Which of `rows` fulfil it."""
+        """Returns which of `rows` match."""
         test, reading = self._test, self._reading
         if isinstance(test.field.origin, BodyField) and not test.field.origin.path:
             return reading.find_candidates(test.field, rows)
@@ -117,7 +117,7 @@ class _Bound:
         return found
 
     def _judge_columns(self, columns: Sequence[Dense]) -> Bools:
-        """A row has one value in each column."""
+        """Judges columns; a row has one value in each column."""
         matches = [self._judge_column(place, column) for place, column in enumerate(columns)]
         if len(matches) == 1:
             return matches[0]
@@ -148,7 +148,7 @@ class _Bound:
             verdicts = self._judge_values(found.values)
         else:
             verdicts = _compare_numbers(test, found.values)
-        # Whoever has a value without a yes is out where every value must have one.
+        # If every value must match, one value that does not match excludes the row.
         matches[found.rows[verdicts]] = True
         if test.every:
             matches[found.rows[~verdicts]] = False
@@ -184,7 +184,7 @@ _MOST_KNOWN = 100_000
 
 
 class _Known(dict[Any, bool]):
-    """A judge's verdicts on values of one type, each asked for once: most come again and again."""
+    """Caches a judge's verdicts on values of one type, because most values repeat."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__()
@@ -209,7 +209,7 @@ def _make_judge(test: FieldTest) -> Judge:
 
 
 def _make_set_judge(test: FieldTest) -> Judge:
-    """A text is looked up, however many there are in the set; other values are compared one by one."""
+    """Returns a judge that looks texts up, however large the set is, and compares other values one by one."""
     plain = [each for each in test.wanted if isinstance(each, Operand) and each.network is None]
     texts = frozenset(text for each in plain for text in (each.text, *each.labels))
     others = [each for each in test.wanted if not isinstance(each, Operand) or each.network is not None]
@@ -230,14 +230,14 @@ def _is_in(value: Any, wanted: Sequence[Operand | tuple[Operand, Operand]]) -> b
 
 
 def _drop_empty(found: FieldValues) -> FieldValues:
-    """An empty list is there, and has no value."""
+    """Removes empty lists, which are present but have no value."""
     if not isinstance(found.values, list) or [] not in found.values:
         return found
     return pick_values(found, np.flatnonzero([value != [] for value in found.values]))
 
 
 def _apply_steps(steps: Sequence[ValueStep], found: FieldValues) -> FieldValues:
-    """What functions and slices make of the values of each row."""
+    """Applies functions and slices to the values of each row."""
     rows: list[int] = []
     made: list[Any] = []
     values = [value.name if isinstance(value, ReportedError) else value for value in make_list(found.values)]
@@ -257,8 +257,8 @@ def _apply_step(step: ValueStep, values: list[Any]) -> list[Any]:
 
 
 def _cut_value(value: Any, cuts: Sequence[SliceRange]) -> Any:
-    """The parts of a text or of bytes; None where one of them is not wholly there."""
-    value = getattr(value, "data", value)  # an Embedded is its bytes
+    """Returns the parts of a text or of bytes; None if one of them is not complete."""
+    value = getattr(value, "data", value)  # an EmbeddedValue is compared by its bytes
     if not isinstance(value, str | bytes):
         return None
     parts = []
@@ -275,7 +275,7 @@ def _cut_value(value: Any, cuts: Sequence[SliceRange]) -> Any:
 
 
 def _compare_numbers(test: FieldTest, numbers: Array) -> Bools:
-    """The same verdicts for a column of integers."""
+    """Returns the same verdicts for a column of integers."""
     if test.operator is None:
         return np.ones(len(numbers), bool)
     if test.field.label is not None or test.operator not in _BY_COLUMN:
@@ -297,7 +297,7 @@ def _compare_numbers(test: FieldTest, numbers: Array) -> Bools:
 
 
 _BY_COLUMN = frozenset({"in", *(name for name, each in OPERATORS.items() if each.compares is not None)})
-"""Operators that compare a column of numbers at once, where numbers have no names."""
+"""Operators that compare a whole column of numbers at once, unless the numbers have names."""
 
 
 def _judge_each_once(judge: Judge, numbers: Array) -> Bools:
@@ -310,7 +310,7 @@ _ROUNDED = {"lt": ceil, "ge": ceil, "le": floor, "gt": floor}
 
 
 def _compare_with(name: str, numbers: Array, against: Operand) -> Bools:
-    """Integers beside an exact number: no integer lies between it and what it is rounded to."""
+    """Compares integers with an exact number: no integer lies between it and its rounded value."""
     wanted = against.number
     if wanted is None or (wanted.denominator != 1 and name in ("eq", "ne")):
         return np.full(len(numbers), name == "ne")

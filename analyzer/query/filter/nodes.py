@@ -1,4 +1,4 @@
-"""A filter's tree before checking: its words and their places."""
+"""A filter's tree before checking: its words and their positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dissectors.slotted import make_slotted
 
 @make_slotted
 class Literal:
-    """A value in a filter. text: without quotes; data: the same as bytes; raw: as a pattern has it."""
+    """A value in a filter. text: without quotes; data: the same as bytes; raw: as a pattern uses it."""
 
     text: str
     data: bytes
@@ -66,10 +66,10 @@ Value: TypeAlias = Name | Slice | Call
 
 @make_slotted
 class Comparison:
-    """A value and what it is compared with; without an operator: whether it is there.
+    """A value and what it is compared with; without an operator, it tests for presence.
 
-    operator: its name in analyzer.query.filter.operators. every: whether all values must fulfil it; None: as the
-    operator has it.
+    operator: its name in analyzer.query.filter.operators. every: whether all values must match; None: the operator's
+    default.
     """
 
     value: Value
@@ -81,7 +81,7 @@ class Comparison:
 
 @make_slotted
 class Not:
-    """Rows that another node does not choose."""
+    """Matches rows that another node does not match."""
 
     part: Node
 

@@ -1,7 +1,7 @@
-"""Filters for messages that have something in common with one: its operation, stream, client, error, topic ...
+"""Makes filters for messages that share something with a row: its operation, stream, client, error, topic and so on.
 
-Theory. What the index tells of a row comes first, then what its protocol calls by a short name wherever it stands.
-Each filter is asked of the row itself before it is offered.
+Theory. Values in the index come first, then the field aliases of its protocol. Each filter is tested with the row
+itself before it is offered.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from analyzer.session import Session
 from dissectors.wire.secret import Secret
 
 MOST_VALUES = 5
-"""Values of one short name that are offered: a message may name a thousand topics."""
+"""Number of values of one alias that are offered; a message may name a thousand topics."""
 
 MOST_SHOWN = 1 << 20
-"""Bytes of a message from which on nothing is read of its body for this."""
+"""Length in bytes above which a message's body is not read."""
 
 _KEYS = ("operation", "client", "error.name", "state", "role", "source.ip", "destination.ip", "version")
 

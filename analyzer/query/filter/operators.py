@@ -1,9 +1,9 @@
 """The operators: their names and symbols, and their result for one value.
 
-Theory. An operator says yes or no to one value beside what was written; how many values of a row must get a yes is the
-quantifier's business, and which rows have a value the mask's. So a new operator is a row of OPERATORS. Values are what
-decoding gives: a number is compared with a number, or its label with a text; a text with a text; bytes with bytes; what
-is of another kind is not equal. A secret is never compared: a filter must not tell what is masked.
+Theory. An operator judges one value. The quantifier decides how many values of a row must match, and the mask decides
+which rows have a value. So a new operator is a row of OPERATORS. Values are decoded values: a number is compared with a
+number, or its label with a text; a text with a text; bytes with bytes. Values of different kinds are not equal. A
+secret is never compared, because a filter must not reveal a masked value.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dissectors.wire.secret import Secret
 
 @make_slotted
 class Operand:
-    """A literal of a filter in each type that it can be read as; None for types that it cannot be.
+    """A literal of a filter in each type that it can be read as; None for other types.
 
-    labels: texts that the number is known by, for values that are texts. label: of values that are numbers.
+    labels: texts that the number is known by, for values that are texts. label: names values that are numbers.
     """
 
     text: str
@@ -39,16 +39,16 @@ class Operand:
 
 
 class Pattern(NamedTuple):
-    """A regular expression of RE2, whose time is proportional to the text; for texts and bytes."""
+    """A regular expression of RE2, for texts and for bytes; its time is proportional to the length of the text."""
 
     text: Any
     data: Any
 
 
 class Operator(NamedTuple):
-    """judge: of a value and what was written. every: whether all values must fulfil it. takes: what it can be asked of.
+    """judge: tests a value. every: whether all values must match. takes: the operands that it accepts.
 
-    compares: its comparison where it is one, so that columns of numbers are compared at once.
+    compares: the comparison for whole columns of numbers; None if it has none.
     """
 
     symbols: tuple[str, ...]
@@ -93,12 +93,12 @@ def _make_comparison(name: str) -> Callable[[Any, Operand], bool]:
 
 
 def _make_name_test(ask: Callable[[Any, Any], bool], name: str, text: str) -> bool:
-    """Names of numbers are the same in upper and lower case."""
+    """Compares names of numbers without regard to case."""
     return ask(name.lower(), text.lower())
 
 
 def is_comparable(value: Any) -> bool:
-    """Returns whether a value is a kind of value that can be equal to another."""
+    """Returns whether a value is of a kind that can be equal to another."""
     return not isinstance(value, Secret | dict | list)
 
 
@@ -126,13 +126,13 @@ def _matches(value: Any, against: Operand) -> bool:
     value, pattern = _find_searchable(value, against), against.pattern
     assert pattern is not None
     if isinstance(value, str):
-        # A lone surrogate, which JSON may have, is no text for the library.
+        # RE2 rejects a lone surrogate, which JSON may contain.
         return pattern.text.search(value.encode("utf-8", "replace").decode()) is not None
     return isinstance(value, bytes) and pattern.data.search(value) is not None
 
 
 def _find_searchable(value: Any, against: Operand) -> str | bytes | None:
-    """The text or the bytes of a value that can be searched."""
+    """Returns the text or the bytes of a value that can be searched."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, ReportedError):

@@ -10,9 +10,9 @@
     cut         = N | N ":" LENGTH | N "-" LAST | ":" LENGTH | N ":"
     literal     = "text" | 'text' | r"text" | a run of characters that are none of white space ( ) { } , " ' = ! < > & |
 
-Theory. The language has no words that a field could be called, and what stands behind an operator is never a field: so
-a bare word there is a text, as `role == response` wants it, and one function for each rule reads a filter from left to
-right without ever going back. Where it can't go on it says where, and what it expected. A named filter stands for its
+Theory. No field has the name of a word of the language, and the right side of an operator is never a field. So a bare
+word there is a text, as in `role == response`. The parser has one function for each rule and reads from left to right
+without going back. Where it cannot continue, the error says where, and what it expected. A named filter stands for its
 text in parentheses.
 """
 
@@ -41,18 +41,18 @@ from analyzer.query.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS
 from analyzer.query.filter.scan import FIELD, WORD, FilterScanner
 
 DEEPEST = 100
-"""Parentheses, negations and named filters within each other."""
+"""Nesting depth of parentheses, negations and named filters."""
 
 MOST_NAMED = 256
-"""Named filters that one filter may unfold to."""
+"""Number of named filters that one filter may expand to."""
 
 LONGEST = 100_000
-"""Characters of a filter."""
+"""Length of a filter in characters."""
 
 _SYMBOL = re.compile("(?!&&)(?:" + "|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))) + ")")
 _MACRO = re.compile(r"\$(?:\{([A-Za-z_][\w.-]*)\}|([A-Za-z_][\w-]*))")
 _JOINING = ("and", "or", "xor", IN)
-"""Words that no field is called."""
+"""Words that are no field names."""
 
 
 def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
@@ -60,7 +60,7 @@ def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
     try:
         return FilterParser(text, NamedFilters(named or {})).parse_all()
     except FilterError as error:
-        from analyzer.query.filter.capture_filter import translate_capture_filter  # only a wrong filter pays for it
+        from analyzer.query.filter.capture_filter import translate_capture_filter  # only needed for a wrong filter
 
         meant = translate_capture_filter(text)
         if meant is None or not _is_filter(meant):
@@ -78,14 +78,14 @@ def _is_filter(text: str) -> bool:
 
 
 class NamedFilters:
-    """The filters that a filter may use by name, and how many of them have been expanded."""
+    """Holds the filters that a filter may use by name, and how many of them have been expanded."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts, self.unfolded = texts, 0
 
 
 class FilterParser(FilterScanner):
-    """Reads one text. `within`: named filters that this one is part of, `depth` levels deep."""
+    """Parses one text. `within`: named filters that this one is part of, `depth` levels deep."""
 
     def __init__(self, text: str, named: NamedFilters, within: tuple[str, ...] = (), depth: int = 0) -> None:
         super().__init__(text)
@@ -118,7 +118,7 @@ class FilterParser(FilterScanner):
         return self._parse_parts("and", "&&", self._parse_negation)
 
     def _parse_parts(self, word: str, symbol: str, rule: Callable[[], Node]) -> Node:
-        """Parts in a row are one node, so that many of them are not deep."""
+        """Joins consecutive parts in one node, so that many of them do not nest deeply."""
         parts = [rule()]
         while self._take_one_of(word, symbol) is not None:
             parts.append(rule())
@@ -267,7 +267,7 @@ class FilterParser(FilterScanner):
             raise self._make_error(f"it has more than {DEEPEST} levels")
 
     def _hint_operator(self, found: Node) -> str:
-        """What stands behind an expression, and what it could have been."""
+        """Returns what follows an expression, and what it was probably meant to be."""
         last = found.parts[-1] if isinstance(found, Junction) else found
         operated = isinstance(last, Comparison) and last.operator is not None
         if self._text.startswith("=", self._at) and not operated:

@@ -1,8 +1,8 @@
-"""The scanner of filters: words, symbols, numbers, literals, and errors with their place.
+"""The scanner of filters: words, symbols, numbers, literals, and errors with their position.
 
-Theory. What a character means depends on where it stands: a bare word behind an operator may have signs in it that are
-symbols elsewhere. So there are no tokens: the grammar (parse.py) asks for what may come next, and what is asked for is
-taken, with the space behind it, or not.
+Theory. The meaning of a character depends on where it is: a bare word behind an operator may contain signs that are
+symbols elsewhere. So the text is not split into tokens in advance. The parser (parse.py) asks for each token that may
+come next, and the scanner takes it, with the space behind it, or does not.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_@#-]*(?:\.[A-Za-z0-9_@#$%-]+)*")
 _BARE = re.compile(r"(?:(?!\.\.)[^\s(){},\"'=!<>&|])+")
 _QUOTED = re.compile(r"""(r?)(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""", re.DOTALL)
 _QUOTE = re.compile(r"\\([\\\"'])")
-"""What is escaped in a quoted pattern: the quotes and the backslash itself; other backslashes are the pattern's."""
+"""Escapes in a quoted pattern: the quotes and the backslash itself; other backslashes belong to the pattern."""
 
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _CURLY = tuple("\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb")
 _NUMBER = re.compile(r"-?[0-9]+")
 _NEXT = re.compile(r"\w+|.", re.DOTALL)
-"""What an error shows of what it met: a word, or a character."""
+"""The part of the remaining text that an error shows: a word, or a character."""
 
 _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
 class FilterScanner:
-    """Splits a filter into tokens; it keeps the place that is read next, and the end of the last token."""
+    """Takes tokens from a filter. It keeps the position of the next token, and the end of the last one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -45,7 +45,7 @@ class FilterScanner:
         self._at = match.end()
 
     def _find_end(self) -> int:
-        """Where what was read last ends, without the space behind it."""
+        """Returns the end of the last token, without the space behind it."""
         return self._stop
 
     def _take_word(self) -> str | None:
@@ -64,7 +64,7 @@ class FilterScanner:
         return True
 
     def _take_one_of(self, *words: str) -> str | None:
-        """Takes a word or a symbol, if one of these is next. `!` is none where it begins `!=`."""
+        """Takes a word or a symbol if one of these is next."""
         for word in words:
             if not self._text.startswith(word, self._at):
                 continue
@@ -119,7 +119,7 @@ class FilterScanner:
         return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, self._find_end()))
 
     def _describe_next(self) -> str:
-        """What stands here, for an error."""
+        """Returns what is at this position, for an error."""
         if self._at >= len(self._text):
             return "the end"
         match = _NEXT.match(self._text, self._at)
@@ -137,7 +137,7 @@ def _unescape(raw: str) -> str:
 
 
 def _unescape_bytes(raw: str) -> bytes:
-    """The same as bytes: an escape is one byte, all else is UTF-8."""
+    """Returns the same as bytes: an escape is one byte, everything else is UTF-8."""
     parts: list[bytes] = []
     last = 0
     for match in _ESCAPE.finditer(raw):

@@ -1,7 +1,6 @@
 """Reads literals with a unit: durations, times, sizes, bytes, addresses, booleans.
 
-Theory. Numbers are exact: `1.5s` is 1,500,000,000 ns and no float is asked. A time without a zone is UTC, as all times
-that are printed.
+Theory. Numbers are exact: `1.5s` is 1,500,000,000 ns, without floats. A time without a zone is UTC, as in all output.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def parse_data(text: str) -> bytes | None:
 
 
 def parse_time(text: str) -> int | None:
-    """Nanoseconds since 1970 of a date, with or without a time of day and a zone, or of a number of seconds."""
+    """Returns nanoseconds since 1970 of a date, with optional time of day and zone, or of a number of seconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         plain = parse_number(text)

@@ -1,8 +1,7 @@
-"""The charts of an incident page: what a capture did over time, and how its latencies are spread.
+"""The charts of an incident page: activity over time, and the distribution of latencies.
 
-Theory. A chart is SVG within the page. It is as wide as its page, and its lines keep their width however it is
-stretched. Its words stand beside it as HTML, so that a phone shows them as large as all others. Each bar says in its
-title what it stands for.
+Theory. A chart is inline SVG. It is as wide as the page, and its lines keep their width when it is stretched. Its
+labels are HTML beside it, so that they have normal size on a phone. Each bar explains itself in its title.
 """
 
 from __future__ import annotations

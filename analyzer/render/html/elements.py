@@ -1,8 +1,8 @@
 """HTML whose text is escaped by construction: anything that is not Html is escaped.
 
-Theory. Everything on a page may come from a network. An element takes texts and Html as its children; a text is made
-safe for people (analyzer.columns.text) and escaped for HTML, and only an element makes Html. Names of elements and
-attributes are ours; values of attributes are escaped like texts. So a topic named `<script>` is text everywhere.
+Theory. Everything on a page may come from a network. The children of an element are texts and Html. A text is made safe
+for people (analyzer.columns.text) and escaped for HTML; only functions of this module create Html. Names of elements
+and attributes are ours; values of attributes are escaped like texts. So a topic named `<script>` is text everywhere.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ VOID = frozenset({"meta", "br", "hr", "path", "rect", "line"})
 
 
 class Html(str):
-    """Markup in which text is already escaped."""
+    """Markup in which all text is escaped."""
 
     __slots__ = ()
 
 
 def make_element(name: str, /, *children: str, **attributes: str | int | float | None) -> Html:
-    """Makes an element; attributes without a value are left out. `class_` stands for `class`."""
+    """Makes an element; attributes with value None are left out. `class_` stands for `class`."""
     formatted = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
@@ -35,7 +35,7 @@ def make_element(name: str, /, *children: str, **attributes: str | int | float |
 
 
 def join_parts(parts: Iterable[str], between: str = "") -> Html:
-    """Parts one after the other."""
+    """Joins parts, with a text between them."""
     return Html(escape_text(between).join(map(escape_text, parts)))
 
 

@@ -1,6 +1,6 @@
-"""Messages of an incident page: a line each, with the tree folded below it.
+"""The messages of an incident page: one line each, with the folded tree below it.
 
-Secrets are masked as in `show`; there is no way to ask for them.
+Secrets are masked as in `show`; there is no option to show them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dissectors.field import Field
 
 LIMITS = Limits(64, 100, False)
 NODES, DEPTH = 600, 40
-"""Nodes of a message that are shown, and levels."""
+"""Number of nodes of a message that are shown, and of levels."""
 
 LARGEST = 3 << 20
-"""Characters that all messages together may take."""
+"""Characters of HTML that all messages together may take."""
 
 
 class MessageLinks:
@@ -47,7 +47,7 @@ class MessageLinks:
 
 
 def make_messages(session: Session, rows: Sequence[int]) -> tuple[list[Html], list[int]]:
-    """Returns messages as folded trees, as many as there is room for, and the rows that they are."""
+    """Returns messages as folded trees, as many as fit, and their rows."""
     reader, namer = RowReader(session), TopicNamer(session)
     found, remaining = list[Html](), LARGEST
     for row in rows:
@@ -74,7 +74,7 @@ def _make_message(session: Session, row: int, cells: Mapping[str, Any]) -> Html:
     nodes = list(_NodeWriter().write_nodes(tree.fields, 0, hidden=False))
     summary = join_parts([what, f" {cells['info'] or ''}"])
     paragraphs = [make_element("p", text) for text in about]
-    # A browser unfolds what surrounds the target of a link, so the target is inside.
+    # A browser unfolds the elements around the target of a link, so the target is inside.
     body = make_element(
         "div", *paragraphs, *findings, make_element("div", *nodes, class_="tree"), id=f"m{cells['number']}"
     )
@@ -88,7 +88,7 @@ class _NodeWriter:
         self._left = NODES
 
     def write_nodes(self, nodes: Sequence[Field], depth: int, *, hidden: bool) -> Iterator[Html]:
-        """One element for each node, with what is below it folded."""
+        """Yields one element for each node, with the nodes below it folded."""
         most = len(nodes) if LIMITS.max_items is None else LIMITS.max_items
         for place, node in enumerate(nodes):
             if not self._left or place == most or depth == DEPTH:

@@ -1,8 +1,7 @@
-"""The incident page of a capture: one file that needs nothing else, and runs nothing.
+"""The incident page of a capture: one file that loads nothing and runs nothing.
 
-Theory. The page is for whoever has to understand an incident without the program: on a phone, printed, years later. So
-its style and its charts are part of it, and a policy forbids whatever would be loaded or run. It is bounded, and says
-what it leaves out.
+Theory. The page is for readers who do not have the program: on a phone, printed, years later. So it contains its style
+and its charts, and a policy forbids loading or running anything. Its size is bounded, and it says what it leaves out.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from analyzer.session import Session
 from dissectors.report import ReportRow
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Nothing is loaded, run or sent; the style is in the page."""
+"""Forbids loading, running and sending anything; the style is in the page."""
 
 PROBLEMS, MESSAGES, OPERATIONS, ENTRIES, LINKS = 60, 60, 40, 100, 6
-"""Problems, messages, operations, rows of a report, and messages of one of them that the page has."""
+"""Largest numbers of problems, messages, operations, rows of a report, and messages of one such row."""
 
 LONGEST = 400
-"""Characters of a sentence and of a cell."""
+"""Length of a sentence and of a cell in characters."""
 
 _NUMBERS = frozenset({"number", "duration", "time"})
 
@@ -79,7 +78,7 @@ def _make_navigation(incident: Incident, messages: Sequence[Html]) -> Html:
 
 
 def _make_head(session: Session, names: Sequence[str], incident: Incident) -> Html:
-    """What was captured, when, and how much it is."""
+    """Makes the summary of the capture: files, time and size."""
     counts, total, first, last = session.packets.counts, incident.over_time.total, *_find_span(incident)
     facts = {
         "captures": ", ".join(names),
@@ -101,7 +100,7 @@ def _find_span(incident: Incident) -> tuple[int | None, int | None]:
 
 
 def _list_problems(session: Session, incident: Incident, links: MessageLinks) -> Iterator[Html]:
-    """The problems, the gravest first."""
+    """Yields the problems, the gravest first."""
     for problem in incident.problems[:PROBLEMS]:
         yield make_problem(session, problem, links)
     yield from _note_rest(len(incident.problems) - PROBLEMS, "problem")
@@ -138,7 +137,7 @@ def _list_reports(incident: Incident, links: MessageLinks) -> Iterator[Html]:
 
 
 def _list_entries(table: ReportTable, links: MessageLinks) -> Iterator[Html]:
-    """The rows of a report; columns in which no row has anything are left out."""
+    """Yields the rows of a report, without empty columns."""
     entries = table.entries[:ENTRIES]
     places = [
         place
@@ -168,21 +167,21 @@ def _join_links(entry: ReportRow, links: MessageLinks) -> Html:
 
 
 def _note_rest(count: int, noun: str) -> Iterator[Html]:
-    """Says how much is left out, if anything is."""
+    """Yields a note about what is left out, if anything is."""
     if count > 0:
         what = f"{format_counted(count, noun)} {'is' if count == 1 else 'are'} left out."
         yield make_element("p", what, class_="rest")
 
 
 ROWS, EFFECTS = 6, 20
-"""Messages that a problem names, and effects that it has on the page."""
+"""Number of messages that a problem names, and of effects on the page."""
 
 LONGEST = 600
 """Characters of a sentence."""
 
 
 def list_rows(problem: Problem) -> Iterator[int]:
-    """Returns the rows of the first messages of a problem, and of the problems that it explains."""
+    """Yields the rows of the first messages of a problem, and of the problems that it explains."""
     yield from problem.rows[:ROWS]
     for effect in problem.effects[:EFFECTS]:
         yield from effect.rows[:1]
@@ -212,7 +211,7 @@ def make_problem(session: Session, problem: Problem, links: MessageLinks) -> Htm
 
 
 def _format_span(session: Session, problem: Problem) -> str:
-    """When the first and the last message showed it; of connections, to which port they are."""
+    """Returns when the problem showed first and last; for connections, their number and port."""
     if problem.streams:
         return f", in {format_counted(len(problem.streams), 'stream')} to port {problem.port}"
     if problem.first is None or problem.last is None:

@@ -7,13 +7,25 @@ although the consumer has permits. It goes on when some are acknowledged.
 Facts (DeadLetterPolicy, RetryMessageUtil). A client that has given up a message sends it to the topic TOPIC-SUB-DLQ,
 and one that is to be tried later to TOPIC-SUB-RETRY.
 
-Facts (TransactionTimeoutTracker). A coordinator aborts a transaction whose time is over without a word. What its client
-asks for then is answered by TransactionNotFound or InvalidTxnStatus.
+Facts (TransactionTimeoutTracker, TransactionImpl). A coordinator aborts a transaction whose time is over, and tells
+nobody. Clients in Java and Go count the time, too, and then send no END_TXN. A later END_TXN is answered by
+TransactionNotFound or InvalidTxnStatus.
 """
 
 from __future__ import annotations
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, NumberedKey, NumberedTable, for_request
+from typing import NamedTuple
+
+from dissectors.correlator import (
+    SECOND,
+    BoundedTable,
+    ConnectionEnd,
+    MessageEvent,
+    Moment,
+    NumberedKey,
+    NumberedTable,
+    for_request,
+)
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
 from dissectors.pulsar.reports.fields import Place, read_place, read_text, subscribe_to
@@ -21,6 +33,7 @@ from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
 from dissectors.pulsar.reports.transactions import read_transaction
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
+from dissectors.wire.times import lasting
 
 LONG = SECOND
 """Nanoseconds that a message waits for a consumer with permits before that is worth saying."""
@@ -187,38 +200,64 @@ class DeadLetters(PulsarCheck):
 _LATE = frozenset({"TransactionNotFound", "InvalidTxnStatus"})
 
 
+class _Transaction(NamedTuple):
+    """A transaction: when a client asked for it, its timeout (ns), and on which connection."""
+
+    id: tuple[int, int]
+    moment: Moment
+    timeout: int
+    stream: int
+
+
 class TransactionTimeouts(PulsarCheck):
     """Finds transactions that their coordinator has aborted because they took too long."""
 
     def _begin(self) -> None:
-        self.begun: BoundedTable[tuple[int, int], tuple[int, int]] = BoundedTable()
-        """By transaction when it began, ns since 1970, and its timeout, ns."""
+        self.begun: BoundedTable[tuple[int, int], _Transaction] = BoundedTable()
 
     def receive_new(self, event: MessageEvent) -> None:
         """Notes a NEW_TXN."""
-        self.await_answer(event, (event.time, number(event.values, "txn_ttl_millis") * _MS))
+        timeout = number(event.values, "txn_ttl_millis") * _MS
+        self.await_answer(event, _Transaction((0, 0), event.moment, timeout, event.stream))
 
-    def answer_new(self, pending: tuple[int, int], event: MessageEvent) -> None:
+    def answer_new(self, pending: _Transaction, event: MessageEvent) -> None:
         """Notes the number of a new transaction."""
         id = read_transaction(event.values)
         if id is not None:
-            self.begun[id] = pending
+            self.begun[id] = pending._replace(id=id)
 
     def receive_end(self, event: MessageEvent) -> None:
         """Notes an END_TXN."""
-        self.await_answer(event, read_transaction(event.values))
+        known = self.begun.pop(read_transaction(event.values))
+        if known is not None:
+            self.await_answer(event, known)
 
-    def answer_end(self, id: tuple[int, int], event: MessageEvent) -> None:
+    def answer_end(self, known: _Transaction, event: MessageEvent) -> None:
         """Handles the answer to END_TXN."""
-        began, timeout = self.begun.get(id) or (event.time, 0)
-        took = event.time - began
-        if read_text(event.values, "error") in _LATE and 0 < timeout < took:
-            name = f"({id[0]},{id[1]})"
-            self.find("late-end", about=f"transaction {name}", id=name, timeout=timeout, took=took)
+        took = event.time - known.moment.time
+        if read_text(event.values, "error") in _LATE and 0 < known.timeout < took:
+            self.report("late-end", known, took)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """Reports transactions of a connection that nobody ended in time: clients give them up by themselves."""
+        for known in list(self.begun.values()):
+            took = known.moment.measure_until(end) if known.stream == end.stream else None
+            if took is not None and 0 < known.timeout < took:
+                self.begun.pop(known.id)
+                self.report("no-end", known, took)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """Reports the same of a connection that is open when the capture ends."""
+        self.end_connection(end)
+
+    def report(self, sentence: str, known: _Transaction, took: int) -> None:
+        """Reports a transaction that exceeded its timeout."""
+        name = f"({known.id[0]},{known.id[1]})"
+        self.find(sentence, about=f"transaction {name}", id=name, timeout=lasting(known.timeout), took=took)
 
     on = (
         subscribe_to("NEW_TXN", receive_new, "txn_ttl_millis", roles=_REQUEST)
-        | subscribe_to("NEW_TXN_RESPONSE", for_request(answer_new), "txnid_most_bits", "txnid_least_bits")
+        | subscribe_to("NEW_TXN_RESPONSE", for_request(answer_new, _Transaction), "txnid_most_bits", "txnid_least_bits")
         | subscribe_to("END_TXN", receive_end, "txnid_most_bits", "txnid_least_bits", roles=_REQUEST)
-        | subscribe_to("END_TXN_RESPONSE", for_request(answer_end), "error")
+        | subscribe_to("END_TXN_RESPONSE", for_request(answer_end, _Transaction), "error")
     )

@@ -148,6 +148,9 @@ ROUTE_WINDOW = 600 * SECOND
 TIMES = 5
 """How often a topic is asked for in vain before that is said, and again at each doubling."""
 
+CREATED = 10 * SECOND
+"""Nanoseconds within which a topic may come to be that a client has just created."""
+
 _ORDINARY = ("%RETRY%", "%DLQ%", "rmq_sys_", "TBW102")
 """Topics that are asked for whether or not they are there."""
 
@@ -197,8 +200,8 @@ class MissingRoutes(RocketmqCheck):
                 known[event.server] = event.time
         elif event.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
             repeats = self.missing.find_at(window_key, event.time)
-            if repeats.add(TIMES):
-                took = event.time - repeats.begun
+            took = event.time - repeats.begun
+            if repeats.add(TIMES) and took >= CREATED:
                 self.find("missing", client=event.client, count=repeats.count, took=took, topic=topic)
             since, left = known.pop(event.server, None), self.left.get(event.server)
             if since is not None and (left is None or left < since):

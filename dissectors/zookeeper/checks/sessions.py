@@ -1,12 +1,13 @@
 """Checks of clients: silences, and connections that end without a goodbye.
 
 Facts (ClientCnxn). An idle client sends a ping after a third of the session's timeout, and gives the connection up if
-it gets no answer for two thirds of it. The server closes the session if it receives nothing for all of it. A client
-that is done sends closeSession. A connection that ends without it is lost, and its session stays until it expires or
-continues, maybe on another server; then the old connection is closed on purpose.
+it gets no answer for two thirds of it; kazoo does so sooner. The server closes the session if it receives nothing for
+all of it. A client that is done sends closeSession. A connection that ends without it is lost, and its session stays
+until it expires or continues, maybe on another server; then the old connection is closed on purpose.
 
 Facts (ZooKeeperServer.reopenSession). A server that does not know the session, and one that gets a wrong password,
-send the same answer: no session. The earlier requests of the session tell the two apart.
+send the same answer: no session. The earlier requests of the session tell the two apart. A server that is asked for a
+session over a new connection closes the old one.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 class _Connection:
     """last_seen: when its client last sent something. silent: for how many ns it was silent, at most.
 
-    timeout (ns), session: as negotiated. closing: it closes it.
+    pinged: when it sent a ping that has no answer, ns since 1970. timeout (ns), session: as negotiated. closing: it
+    closes it.
     """
 
     last_seen: Moment
     silent: int = 0
+    pinged: int | None = None
     timeout: int = 0
     session: int = 0
     closing: bool = False
@@ -53,6 +56,7 @@ class _SessionGrant(NamedTuple):
     server: str
 
 
+_SERVER = "Look for pauses of the server (garbage collection, a slow disk, a stopped process), and at the network."
 _PASSWORD = "Look for two clients that use one session id, or for a client that has saved an old password."
 
 
@@ -78,6 +82,7 @@ class ClientCheck(Check):
         known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
         if event.context.code == _PING:
+            known.pinged = known.pinged or event.time
             self.await_answer(event, event.time)
         elif event.context.code is None:
             self.await_answer(event, (event.values.get("sessionId"), event.time))
@@ -85,6 +90,8 @@ class ClientCheck(Check):
     def receive_pong(self, sent: int, event: MessageEvent) -> None:
         """Finds a ping with a late answer."""
         known, took = self.connections.get(event.stream), event.time - sent
+        if known is not None:
+            known.pinged = None
         if known is not None and known.timeout and 3 * took > known.timeout:
             expires = f"the session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
@@ -100,7 +107,7 @@ class ClientCheck(Check):
         if not session or not timeout:
             self.refuse(wanted if isinstance(wanted, int) else 0, event)
         elif known is not None:
-            known.timeout, known.session = timeout * _MS, session
+            known.timeout, known.session, known.last_seen = timeout * _MS, session, event.moment
             self.issued[session] = _SessionGrant(since, event.time, event.stream, event.server)
 
     def refuse(self, session: int, event: MessageEvent) -> None:
@@ -126,8 +133,13 @@ class ClientCheck(Check):
             self.emit(Finding(Severity.ERROR, "access-refused", text, subject=subject, advice=_PASSWORD))
         else:
             why = f"it expired, for the client was silent for {lasting(silent)}"
-            text = f"{what}{why} and the session lives for {lasting(before.timeout)}; its ephemeral nodes are gone"
-            self.warn("session-expired", text, subject)
+            advice = ""
+            if before.pinged is not None and before.silent < before.timeout:
+                advice = _SERVER
+                pinged = lasting(event.time - before.pinged)
+                why = f"it expired while the server gave no answer to a ping of {pinged} before"
+            text = f"{what}{why}, and the session lives for {lasting(before.timeout)}; its ephemeral nodes are gone"
+            self.emit(Finding(Severity.WARNING, "session-expired", text, subject=subject, advice=advice))
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Finds a session that the client did not close."""
@@ -138,6 +150,8 @@ class ClientCheck(Check):
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
         since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
         sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
+        if known.pinged is not None and end.by_client:
+            sentence += f", for its ping had no answer for {lasting(end.time - known.pinged)}"
         issued = self.issued.get(known.session)
         if issued is None or issued.stream == end.stream:
             self.warn("connection-lost", sentence)

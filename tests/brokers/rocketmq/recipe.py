@@ -1,4 +1,4 @@
-"""RocketMQ: a name server and one broker, of the newest release; frames with headers of either kind.
+"""RocketMQ: a name server, brokers and a controller, of the newest release; frames with headers of either kind.
 
 Facts. A broker registers with its name server by `brokerIP1`. It opens three ports: its own, the one for clients that
 are told to use a VIP channel (always its own less two), and the one for slaves. Its settings may be changed while it
@@ -73,6 +73,16 @@ What was decided of a transaction is written in batches; until then the broker a
 """
 
 
+CONTROLLER = "controller"
+_CONTROLLER = """\
+controllerDLegerGroup=controllers
+controllerDLegerPeers=n0-{host}:{controller}
+controllerDLegerSelfId=n0
+controllerStorePath={folder}/controller
+scanNotActiveBrokerInterval=1000
+"""
+
+
 def ports() -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Of the name server and of the broker: the usual ones where nobody has them."""
     if vacant(HOST, [*NAMES.values(), *BROKER.values()]):
@@ -89,9 +99,15 @@ def name_server(folder: Path, kind: str) -> Recipe:
     return _recipe("org.apache.rocketmq.namesrv.NamesrvStartup", NAMES, _NAMES, folder, kind, "")
 
 
-def broker(folder: Path, kind: str, names: str) -> Recipe:
-    """One that registers with the name server at the address `names`."""
-    return _recipe("org.apache.rocketmq.broker.BrokerStartup", BROKER, _BROKER, folder, kind, names)
+def broker(folder: Path, kind: str, names: str, settings: str = "") -> Recipe:
+    """One that registers with the name server at the address `names`; the last of equal settings counts."""
+    return _recipe("org.apache.rocketmq.broker.BrokerStartup", BROKER, _BROKER + settings, folder, kind, names)
+
+
+def controller(folder: Path, kind: str) -> Recipe:
+    """Elects the masters of brokers that are told its address."""
+    main = "org.apache.rocketmq.controller.ControllerStartup"
+    return _recipe(main, {CONTROLLER: 0}, _CONTROLLER, folder, kind, "")
 
 
 def _recipe(main: str, ports: Mapping[str, int], lines: str, folder: Path, kind: str, address: str) -> Recipe:

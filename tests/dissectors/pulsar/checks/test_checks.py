@@ -18,7 +18,7 @@ from dissectors.correlator import MessageEvent
 from dissectors.pulsar.checks import checks, held_messages
 from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
-from dissectors.pulsar.checks.held_messages import BlockedConsumers
+from dissectors.pulsar.checks.held_messages import BlockedConsumers, TransactionTimeouts
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 from dissectors.pulsar.checks.topic_moves import TopicMoves
@@ -106,6 +106,17 @@ def acknowledge(entry: int, at: int) -> MessageEvent:
     return say("ACK", at, Role.ONEWAY, consumer_id=3, message_id=[{"ledgerId": 12, "entryId": entry}])
 
 
+TRANSACTION = {"txnid_most_bits": 0, "txnid_least_bits": 7}
+
+
+def begins() -> list[Step]:
+    return call("NEW_TXN", "NEW_TXN_RESPONSE", 0, TRANSACTION, txn_ttl_millis=3000)
+
+
+def ends_transaction(at: int, error: str) -> list[Step]:
+    return call("END_TXN", "END_TXN_RESPONSE", at, {"error": error}, **TRANSACTION)
+
+
 def leave(at: int) -> MessageEvent:
     return say("CLOSE_CONSUMER", at, consumer_id=3)
 
@@ -189,6 +200,19 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[Sequence[Step], list[str]]]] = {
             [*FED, message(2), stored(1, 3), leave(4), subscribe(at=5), flow(9, 6), message(3003, 1)],
             [],
         ),
+    },
+    TransactionTimeouts: {
+        "ended in time": ([*begins(), *ends_transaction(2000, "TransactionNotFound"), opens(9000)], []),
+        "ended too late": (
+            [*begins(), *ends_transaction(4000, "TransactionNotFound"), opens(9000)],
+            ["transaction (0,7) was not ended within its timeout of 3 s, but after 4 s"],
+        ),
+        "not ended": (
+            [*begins(), opens(9000)],
+            ["transaction (0,7) was not ended within its timeout of 3 s, so its coordinator has aborted it: what"],
+        ),
+        "bytes are missing in which it may have ended": ([*begins(), opens(9000, losses=1)], []),
+        "the connection ends before": ([*begins(), ends(2000)], []),
     },
     StarvedConsumers: {
         "a consumer that keeps up": ([*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),

@@ -85,6 +85,7 @@ GETS_ALL = "gets all data again, because it was too far behind or had lost its o
 REFUSED = f"{SERVER} does not give session 0x10 to its client: "
 NONE = f"{SERVER} gives no session to a client that asks for a new one"
 GONE = "its ephemeral nodes are gone"
+LIVES = f"and the session lives for 6 s; {GONE}"
 
 OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
     ClientCheck: {
@@ -119,7 +120,7 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
         ),
         "expired": (
             [*connect(0), *connect(7000, 2, session=0, asked=0x10)],
-            [f"{REFUSED}it expired, for the client was silent for 7 s and the session lives for 6 s; {GONE}"],
+            [f"{REFUSED}it expired, for the client was silent for 7 s, and the session lives for 6 s; {GONE}"],
         ),
         "closed before": (
             [*connect(0), asks(CLOSE, 5), *connect(50, 2, session=0, asked=0x10)],
@@ -129,12 +130,19 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
             [*connect(0), asks(PING, 7000), *connect(7050, 2, session=0, asked=0x10)],
             [
                 "the client was silent for 7 s, and its session expires after 6 s",
-                f"{REFUSED}it expired, for the client was silent for 7 s and the session lives for 6 s; {GONE}",
+                f"{REFUSED}it expired, for the client was silent for 7 s, and the session lives for 6 s; {GONE}",
             ],
         ),
         "it goes on over a new connection": (
             [*connect(0), connect(50, 2)[0], connect(60, 2)[1], closed(55, by_client=False)],
             ["session 0x10 goes on over a new connection to 10.0.1.1:2181, which has ended the old one"],
+        ),
+        "expired because the server does not answer": (
+            [*connect(0), asks(PING, 2000), *connect(8000, 2, session=0, asked=0x10), closed(5000)],
+            [
+                f"{REFUSED}it expired while the server gave no answer to a ping of 6 s before, {LIVES}",
+                LOST.format(BY_CLIENT, "3 s") + ", for its ping had no answer for 3 s",
+            ],
         ),
         "a wrong password": (
             [*connect(0), *connect(50, 2, session=0, asked=0x10)],

@@ -1,0 +1,58 @@
+"""Servers that let so many requests wait that they stop to read, where a protocol says at how many they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.messages.index import FROM_SERVER
+from analyzer.session import Analysis
+from dissectors.finding import Finding, Severity
+from dissectors.message import Role
+from dissectors.wire.times import lasting
+
+
+def find_outstanding(session: Analysis) -> Iterator[tuple[int, Finding]]:
+    """Yields a finding for each server that had too many requests without an answer, with the row of the first."""
+    rows = session.rows
+    for number, dissector in enumerate(session.engine.known.dissectors):
+        if dissector.outstanding_limit is None:
+            continue
+        requests = np.flatnonzero(
+            (rows.column("protocol") == number)
+            & (rows.column("role") == Role.REQUEST)
+            & (rows.column("partner") >= rows.first)
+        )
+        limit, setting = dissector.outstanding_limit
+        if len(requests) < limit:
+            continue
+        streams = rows.column("stream")[requests]
+        servers = {stream: name_endpoint(session, stream, FROM_SERVER) for stream in np.unique(streams).tolist()}
+        for server in dict.fromkeys(servers.values()):
+            mine = requests[np.isin(streams, [stream for stream, name in servers.items() if name == server])]
+            yield from _check_server(session, server, mine, limit, setting)
+
+
+def _check_server(
+    session: Analysis, server: str, requests: Ints, limit: int, setting: str
+) -> Iterator[tuple[int, Finding]]:
+    """Counts at each request and each answer how many requests wait. requests: rows with answers (int64, n)."""
+    times = session.rows.column("time")
+    begin, end = times[requests], times[session.rows.column("partner")[requests]]
+    moments = np.concatenate([begin, end])
+    order = np.argsort(moments, kind="stable")
+    waiting = np.cumsum(np.where(order < len(requests), 1, -1))
+    above = waiting >= limit
+    if not above.any():
+        return
+    moments = moments[order]
+    total = int(np.diff(moments, append=moments[-1])[above].sum())
+    text = (
+        f"{int(waiting.max()):,} requests waited for {server} at the same time, at least {limit:,} of them for "
+        f"{lasting(total)}: from so many on ({setting}) a server reads nothing more from its clients"
+    )
+    row = int(requests[order[np.argmax(above)]])
+    yield row, Finding(Severity.WARNING, "outstanding-limit", text, subject=f"server {server}")
