@@ -235,6 +235,9 @@ class Dissector(ABC):
     participants: Callable[[], Sequence[ReportType]] = tuple
     """The tables that tell who is who, for diagrams (Report.list_names); they need not be reports."""
 
+    server_roles: Callable[[], Mapping[str, str]] = dict
+    """What a server is that answers an operation without an error, such as a group coordinator, for maps."""
+
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "graphs"]
+KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "graphs", "map"]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -26,6 +26,7 @@ TITLES: dict[KeyPlace, str] = {
     "views": "In statistics (s) and conversations (C)",
     "diagram": "In the sequence diagram (S)",
     "graphs": "In graphs (I)",
+    "map": "In the service map (M)",
 }
 
 
@@ -106,6 +107,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
         ("I", "pages.open_graphs", "I", "graphs: rate, bytes, errors, latency over time; the heatmap of latencies"),
+        ("M", "pages.open_map", "M", "service map: clients and servers, with rate, latency and errors between them"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
         ("i", "pages.open_properties", "i", "properties of the capture: files, packets, protocols"),
         (
@@ -249,6 +251,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "screen.less", "-", "longer intervals"),
         ("w", "screen.save", "w", "save the graph as SVG", "", True),
     ),
+    "map": (("w", "save", "w", "save the map as SVG, DOT (Graphviz) or Mermaid", "", True),),
 }
 
 KEYS = tuple(
@@ -270,6 +273,7 @@ FOOTER = ("/", "s", "F", "f", "x", "o", "?", "q", "p", "Tab", "v")
 
 SYNONYMS: Mapping[str, str] = {
     "pages.open_statistics": "latency p99 percentile rate throughput volume chart",
+    "pages.open_map": "topology dependency nodes edges clients brokers coordinators",
     "pages.open_graphs": "plot chart io graph heatmap percentile throughput in flight concurrency time series",
     "pages.open_findings": "problems errors warnings expert info diagnosis",
     "pages.open_conversation": "tcp stream dialogue transcript",

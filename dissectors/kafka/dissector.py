@@ -55,6 +55,7 @@ class Kafka(Dissector):
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
     reports = lazy("dissectors.kafka.reports:reports")
     participants = lazy("dissectors.kafka.reports:participants")
+    server_roles = lazy("dissectors.kafka.server_roles:list_server_roles")
     checks = lazy("dissectors.kafka.checks:checks")
     triage = lazy("dissectors.kafka.checks:triage")
     describe_error = lazy("dissectors.kafka.error_details:describe_error")

@@ -65,6 +65,7 @@ class Pulsar(Dissector):
     names = lazy("dissectors.pulsar.name_bindings:NAMES")
     payloads = lazy("dissectors.pulsar.payloads:PAYLOADS")
     reports = lazy("dissectors.pulsar.reports:reports")
+    server_roles = lazy("dissectors.pulsar.reports:list_server_roles")
     checks = lazy("dissectors.pulsar.checks:checks")
     triage = lazy("dissectors.pulsar.checks:triage")
     describe_error = lazy("dissectors.pulsar.error_details:describe_error")

@@ -52,6 +52,7 @@ class RocketMQ(Dissector):
     guide = lazy("dissectors.rocketmq.guide:GUIDE")
     payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
     reports = lazy("dissectors.rocketmq.reports:reports")
+    server_roles = lazy("dissectors.rocketmq.reports.roles:list_server_roles")
     checks = lazy("dissectors.rocketmq.checks:checks")
     triage = lazy("dissectors.rocketmq.checks:triage")
     describe_error = lazy("dissectors.rocketmq.error_details:describe_error")

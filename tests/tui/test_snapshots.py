@@ -104,6 +104,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "heatmap": (keys("I", then="8 j left"), keys("escape", "escape")),
     "reports": (keys("H"), keys("escape")),
     "report": (keys("H", "3"), keys("escape")),
+    "map": (keys("M", then="j"), keys("escape")),
     "conversations": (keys("C"), keys("escape")),
     "findings": (keys("F"), keys("escape")),
     "properties": (keys("i"), keys("escape")),

@@ -102,6 +102,13 @@ def open_graphs(main: MainScreen) -> None:
     main.app.push_screen(GraphsPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
 
 
+def open_map(main: MainScreen) -> None:
+    """Opens the service map of the displayed messages."""
+    from tui.screens.map_page import MapPage
+
+    main.app.push_screen(MapPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
+
+
 def open_statistics(main: MainScreen) -> None:
     """Opens the page with the statistics of the displayed messages."""
     from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views

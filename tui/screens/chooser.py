@@ -101,6 +101,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     def __init__(self, palette: Palette, title: str, choices: Sequence[Choice[_Value]], at: int = 0) -> None:
         super().__init__()
         self._choices, self._left, self._at = choices, list(choices), at
+        self._typed = ""
         self._title_bar = Bar(palette, "bar", id="said")
         self._title = title
         self.pane = ChoicePane(palette, id="choices")
@@ -123,10 +124,23 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
-        words = message.value.lower().split()
-        left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
-        self._left = sorted(left, key=lambda each: _rank_choice(each, message.value.strip(), words)) if words else left
+        self._typed = message.value
+        self._list_left()
         self._show(0)
+
+    def add_choices(self, more: Sequence[Choice[_Value]]) -> None:
+        """Adds choices behind the others; the selected one stays selected unless a better one was typed."""
+        self._choices = [*self._choices, *more]
+        self._list_left()
+        self.pane.styles.height = max(1, min(len(self._choices), MOST_CHOICES))
+        if self.is_attached:
+            self._show(self.pane.cursor)
+
+    def _list_left(self) -> None:
+        """Lists the choices that match what was typed, the best first."""
+        words = self._typed.lower().split()
+        left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
+        self._left = sorted(left, key=lambda each: _rank_choice(each, self._typed.strip(), words)) if words else left
 
     def _show(self, at: int) -> None:
         self.pane.lines = [(each.line, each.key) for each in self._left]

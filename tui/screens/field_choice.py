@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from analyzer.errors import UserError
 from analyzer.insight.grouping import field_of
 from analyzer.insight.series import SERVER
-from analyzer.query.fields import FieldKind
+from analyzer.query.fields import FieldKind, list_short_fields
 from tui.screens.chooser import Choice, Chooser
 from tui.screens.input_line import LineDialog, LineQuestion
 from tui.screens.page import Page
@@ -27,6 +27,24 @@ FIELDS: Mapping[str, str] = {
 ANOTHER = "another"
 """The choice that asks for a name."""
 
+FieldChoice = Choice[str | None]
+
+
+class FieldChooser(Chooser[str | None]):
+    """The usual fields at once, and those with an alias as soon as the worker thread has listed them."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        first: list[FieldChoice] = [Choice((("name", name),), name, about) for name, about in FIELDS.items()]
+        others: list[FieldChoice] = [Choice((("", "one line for all messages"),), None)]
+        others.append(Choice((("", "another field ..."),), ANOTHER))
+        super().__init__(page.palette, "a line for each", [*first, *others])
+
+    def on_mount(self) -> None:
+        """Shows the usual fields, and has the others listed."""
+        super().on_mount()
+        self._page.run_in_background("fields", _list_more, self.add_choices)
+
 
 def ask_field(page: Page, take: Callable[[str | None], object]) -> None:
     """Asks for a field; `take` gets its name, or None for all messages together."""
@@ -45,10 +63,7 @@ def ask_field(page: Page, take: Callable[[str | None], object]) -> None:
         elif chosen is not None:
             take(chosen[0])
 
-    def offer(choices: Sequence[Choice[str | None]]) -> None:
-        page.app.push_screen(Chooser(page.palette, "a line for each", choices), choose)
-
-    page.run_in_background("fields", _list_choices, offer)
+    page.app.push_screen(FieldChooser(page), choose)
 
 
 def _read_field(name: str) -> str:
@@ -59,14 +74,8 @@ def _read_field(name: str) -> str:
     return field.name
 
 
-def _list_choices() -> Sequence[Choice[str | None]]:
-    """Lists the fields by which lines can be drawn; called in the worker thread."""
-    from analyzer.query.fields import list_short_fields
-
-    found: list[Choice[str | None]] = [Choice((("name", name),), name, about) for name, about in FIELDS.items()]
-    found.append(Choice((("", "one line for all messages"),), None))
-    found.append(Choice((("", "another field ..."),), ANOTHER))
+def _list_more() -> Sequence[FieldChoice]:
+    """Lists the fields with an alias; called in the worker thread."""
     kinds = (FieldKind.PRESENCE, FieldKind.STRUCT, FieldKind.TIME)
     fields = [field for field in list_short_fields() if field.kind not in kinds and field.name not in FIELDS]
-    found.extend(Choice((("name", field.name),), field.name, field.kind.value) for field in fields)
-    return found
+    return [Choice((("name", field.name),), field.name, field.kind.value) for field in fields]

@@ -87,6 +87,9 @@ class ViewsPage(Page):
         *(Binding(str(digit), f"open({digit - 1})", show=False) for digit in range(1, DIGITS + 1)),
     ]
 
+    MORE_HINTS: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    """Further keys, what they do, and their actions."""
+
     def __init__(
         self, palette: Palette, title: str, names: Sequence[str], scope: Callable[[], PageScope], make: MakeViews
     ) -> None:
@@ -191,7 +194,7 @@ class ViewsPage(Page):
             hints += [("o O", "sort", "sort"), ("/", "find", "narrow")]
         if view.zooms:
             hints += [("+ -", "intervals", "more")]
-        hints += [("r", "anew", "anew"), ("Esc", "back", "leave")]
+        hints += [*self.MORE_HINTS, ("r", "anew", "anew"), ("Esc", "back", "leave")]
         parts = [
             (BarPart("bar-key", key, name), BarPart("bar-dim", f" {text}", name), BLANK) for key, text, name in hints
         ]

@@ -118,6 +118,11 @@ class RoleRow(OngoingRow):
             self.data_version = number(version, "counter")
 
 
+def list_server_roles() -> Mapping[str, str]:
+    """Returns what a server is that answers an operation."""
+    return _PARTS
+
+
 class RoleReport(Report[RoleRow]):
     """The report of roles: one row for each server and client."""
 

@@ -58,6 +58,7 @@ class ZooKeeperQuorum(Dissector):
     operations = lazy("dissectors.zookeeper.quorum.header:packets")
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
+    server_roles = lazy("dissectors.zookeeper.reports:list_quorum_roles")
     checks = lazy("dissectors.zookeeper.checks:list_quorum_checks")
     triage = lazy("dissectors.zookeeper.checks:triage")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")

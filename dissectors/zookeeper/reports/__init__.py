@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dissectors.report import ReportType
 from dissectors.zookeeper.reports.commits import Commits
@@ -15,6 +15,11 @@ from dissectors.zookeeper.reports.watches import Watches
 def reports() -> Sequence[ReportType]:
     """Returns the reports of ZooKeeper: sessions, watches, commits, elections."""
     return SessionReport, Watches, Commits, Elections
+
+
+def list_quorum_roles() -> Mapping[str, str]:
+    """Returns what a server is that sends a packet of the quorum to those that have connected to it."""
+    return dict.fromkeys(("LEADERINFO", "NEWLEADER", "UPTODATE", "PROPOSAL", "COMMIT", "INFORM"), "leader")
 
 
 def participants() -> Sequence[ReportType]:

@@ -84,3 +84,29 @@ async def test_a_cell_of_the_heatmap_is_a_filter(found: Drive) -> None:
     assert is_left(found)
     await found.filtered()
     assert found.rows()
+
+
+@driven(size=(120, 40))
+async def test_an_edge_of_the_service_map_is_a_filter(
+    found: Drive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    await found.filter("operation == Fetch")
+    await opened(found, "M", "w", "enter")
+    await found.until(lambda: (tmp_path / "map.svg").exists())
+    await found.press("down")
+    many = next(int(word) for word in shown(found)[1].split() if word.isdecimal())
+    client = shown(found)[1].split()[0]
+    await found.press("enter")
+    await found.filtered()
+    text = in_force(found)
+    assert text is not None
+    assert text.startswith("operation == Fetch and stream ")
+    assert found.rows() == kept_by(text)
+    assert len(found.rows()) == many == len(kept_by(f"{text} and client == {client}"))
+
+    await opened(found, "M", "tab", "minus")
+    assert len(shown(found)[0].split()) > 1
+    assert page(found).pane.count == 1
+    await found.press("tab", "escape")
+    assert is_left(found)
