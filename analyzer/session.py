@@ -143,6 +143,12 @@ class Session(Analysis):
         rules = merge_rules((*(self._decode_as or {}).items(), *more))
         if inputs:
             return Session(inputs, decode_as=rules, reader=self._reader, names=self._names, secrets=self._secrets)
+        found = self._reopen(rules)
+        for packet, text in self.comments.written.items():
+            found.comments.write(packet, text)
+        return found
+
+    def _reopen(self, rules: Mapping[DecodeAsTarget, str]) -> Session:
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")
