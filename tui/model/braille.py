@@ -16,6 +16,10 @@ _WEIGHTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """The bits of a cell's dots, by line and column."""
 
 
+SIGNS = (" ", *(chr(_BLANK + bits) for bits in range(1, 256)))
+"""The sign of a cell by its bits."""
+
+
 class BrailleCanvas:
     """Dots of `width` by `height` cells; line 0 is at the top."""
 
@@ -48,4 +52,4 @@ class BrailleCanvas:
 
     def make_lines(self) -> list[str]:
         """Returns a text for each line of cells."""
-        return ["".join([chr(_BLANK + bits) if bits else " " for bits in row]) for row in self.make_cells().tolist()]
+        return ["".join([SIGNS[bits] for bits in row]) for row in self.make_cells().tolist()]
