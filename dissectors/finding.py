@@ -100,6 +100,7 @@ CODES: dict[str, str] = {
     "slow-rebalance": "a group stood still for long while it rebalanced (only doctor reports it)",
     "rebalance-storm": "a group rebalances again and again (only doctor reports it)",
     "leader-lost": "an ensemble elected a new leader after the old one was lost (only doctor reports it)",
+    "reconfigured": "a client added servers to an ensemble, or removed some (only doctor reports it)",
     "far-behind": (
         "a server was so far behind, or had so many transactions of its own, that the leader replaced its "
         "data (only doctor reports it)"
@@ -184,6 +185,7 @@ ADVICE: dict[str, str] = {
     "slow-rebalance": "Find out which member joined late. All members wait for it, at most for max.poll.interval.ms.",
     "rebalance-storm": "Find out what begins each rebalance (report groups); static members help.",
     "leader-lost": "Look in the log of the server that led before: it stopped, or lost its connection.",
+    "reconfigured": "Do nothing if an administrator did this; clients and servers connect again.",
     "far-behind": "Do nothing if the server was down for long. Otherwise look at its disk and its log folder.",
     "retransmissions": "Look for lost packets between the two: report delays shows the exchanges that waited for them.",
     "closed-window": "Find out why this side does not read: it is busy, it pauses, or its receive buffer is too small.",

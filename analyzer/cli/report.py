@@ -17,6 +17,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session, patiently
+from analyzer.cli.jobs import jobs_option
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
@@ -57,6 +58,7 @@ FAULT = 1
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -66,6 +68,7 @@ def command(
     page: str | None,
     force: bool,
     form: str,
+    jobs: int | None,
 ) -> int:
     """Report what happened across messages, such as sessions.
 
@@ -94,14 +97,14 @@ def command(
     inputs = [each for each in files if each != wanted]
     if page is not None:
         _check_page(wanted, inputs, form, columns=columns)
-        write_incident(page, inputs, decode_as, reader, force=force)
+        write_incident(page, inputs, decode_as, reader, jobs, force=force)
         return 0
     _check(known, wanted, inputs, form)
     if to is not None:
         chosen = full.get(wanted or "", wanted or "")
         known[chosen] = _choose(known, chosen, to)
     gc.freeze()  # imported objects are never freed
-    with load_session(inputs, decode_as, reader) as session:
+    with load_session(inputs, decode_as, reader, jobs) as session:
         if wanted is None:
             filled, _ = list_reports(session)
             _print_counts(filled, _read_report(session, list(filled.values())))
@@ -202,14 +205,20 @@ def _print(name: str, table: ReportTable, form: str) -> None:
 
 
 def write_incident(
-    path: str, files: Sequence[str], decode_as: DecodeAsRules, reader: ReaderName, *, force: bool
+    path: str,
+    files: Sequence[str],
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
+    jobs: int | None = 1,
+    *,
+    force: bool,
 ) -> None:
     """Writes the page of some captures, completely or not at all. Raises UserError."""
     from analyzer.insight.incident import gather_incident  # not needed for other reports
     from analyzer.render.html.page import make_page
 
     check_file(path, force=force)
-    with load_session(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader, jobs) as session:
         with patiently() as bar:
             incident = gather_incident(session, lambda what, rows: bar(what, rows, lambda: len(session.rows)))
         names = ["standard input" if name == STANDARD else os.path.basename(name) for name in files]

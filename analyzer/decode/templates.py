@@ -73,6 +73,7 @@ SPLICE = 1
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint16)
 _READABLE = np.isin(np.arange(256), sorted(RUNNING))
 _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+_POWERS = 10 ** np.arange(DIGITS)
 _NUMERIC = np.isin(np.arange(256), list(b"-0123456789"))
 
 _LOOKS = (16, 64, LONGEST_TEXT + 1)
@@ -192,6 +193,8 @@ class TemplateMatch:
         anchor = np.zeros(len(at), np.int64)
         for segment in range(len(template.begins)):
             anchor = self._read_segment(segment, anchor)
+            if not len(self.rows):
+                return
         self._keep_matching(anchor == self._length)
         self._check_messages()
 
@@ -257,9 +260,8 @@ class TemplateMatch:
         good = (_DIGIT[raw] | ~mine).all(axis=1) & (size - minus >= 1) & (size - minus <= DIGITS)
         first = raw[np.arange(len(raw)), np.minimum(minus, raw.shape[1] - 1)]
         good &= (first != cells.ZERO) | (size == 1)
-        number = np.zeros(len(raw), np.int64)
-        for place in places:
-            number = np.where(mine[:, place], number * 10 + (raw[:, place] - np.uint8(cells.ZERO)), number)
+        powers = _POWERS[np.clip(size[:, None] - 1 - places, 0, DIGITS - 1)]
+        number = np.einsum("ij,ij->i", np.where(mine, raw - np.uint8(cells.ZERO), 0), powers)
         return np.where(minus, -number, number), good
 
     def _keep_matching(self, good: Bools) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
 from analyzer.insight.merging import KIND, Delivery, KindPlan, Merger, plan_kind
 from analyzer.messages import defects
+from analyzer.processes.jobs import map_in_order
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Pick
 from dissectors.correlator import MessageEvent
@@ -156,9 +158,10 @@ class ReportReading:
         merger = Merger(self._session, self._events, dispatch.correlators, [end.at for end in ended], self._read_events)
         ends = iter(ended)
         end = next(ends, None)
-        for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
-            part = np.arange(first, min(first + FRAGMENT, self._rows.stop))
-            for row, deliver in self._select_rows(part, merger):
+        starts = range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ()
+        parts = [np.arange(first, min(first + FRAGMENT, self._rows.stop)) for first in starts]
+        for part, bodies in zip(parts, self._read_ahead(parts), strict=True):
+            for row, deliver in self._select_rows(part, merger, bodies):
                 while end is not None and end.at <= row:
                     self._end(end)
                     end = next(ends, None)
@@ -183,8 +186,41 @@ class ReportReading:
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
-    def _select_rows(self, part: Ints, merger: Merger) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Yields the rows that reports get, in order, each with a function that delivers it."""
+    def _read_ahead(self, parts: Sequence[Ints]) -> Iterator[Iterator[_ReadBody] | None]:
+        """What other processes read of parts, by _read_part; None for a part where this process reads for itself."""
+        table, jobs = self._session.rows, self._session.jobs
+        kinds, _ = make_group_keys([table.column(name)[self._rows.start : self._rows.stop] for name in KIND])
+        every = list(zip(*(column.tolist() for column in kinds), strict=True))
+        if jobs == 1 or not parts or not any(map(self._is_read_ahead, every)):
+            return repeat(None, len(parts))
+        return map(iter, map_in_order(self._read_part, parts, jobs))
+
+    def _is_read_ahead(self, kind: tuple[int, ...]) -> bool:
+        """Whether fields of a kind of messages are read, and it is known that no report takes them merged."""
+        merged, plan = self._find_kind(kind), self._plan(kind, 0)
+        return plan is not None and plan.reads and (merged is None or not merged.takers)
+
+    def _read_part(self, part: Ints) -> list[_ReadBody]:
+        """What is wanted of the rows of a part whose kinds are read ahead, in their order."""
+        table = self._session.rows
+        tables, keys = make_group_keys([table.column(name)[part] for name in KIND])
+        kinds = list(zip(*(each.tolist() for each in tables), strict=True))
+        ahead = np.array([self._is_read_ahead(kind) for kind in kinds], bool)
+        found: list[_ReadBody] = []
+        chosen = part[ahead[keys]]
+        for rows in split_rows(self._session, chosen, FRAGMENT, TOGETHER_BYTES) if len(chosen) else ():
+            plans = [self._plan(kinds[key], 0) for key in keys[rows - part[0]].tolist()]
+            messages = zip(plans, read_messages(self._session, rows), strict=True)
+            found += [plan.read_message(message) for plan, message in messages if plan is not None]
+        return found
+
+    def _select_rows(
+        self, part: Ints, merger: Merger, bodies: Iterator[_ReadBody] | None
+    ) -> Iterator[tuple[int, Callable[[], None]]]:
+        """Yields the rows that reports get, in order, each with a function that delivers it.
+
+        bodies: of rows whose kinds are read ahead, in their order.
+        """
         table, session, dispatch = self._session.rows, self._session, self._dispatch
         tables, keys = make_group_keys([table.column(name)[part] for name in KIND])
         kinds = list(zip(*(each.tolist() for each in tables), strict=True))
@@ -193,18 +229,24 @@ class ReportReading:
         chosen = zip(numbers.tolist(), without.tolist(), strict=True)
         plans = [self._plan(kinds[number], bits) for number, bits in chosen]
         wanted = np.array([plan is not None for plan in plans], bool)
+        ahead = [bodies is not None and self._is_read_ahead(kinds[number]) for number in numbers.tolist()]
         merged = iter(deliveries)
         delivery = next(merged, None)
         for rows in split_rows(session, part[wanted[selections]], FRAGMENT, TOGETHER_BYTES):
-            mine = [plans[key] for key in selections[rows - part[0]].tolist()]
-            read = np.array([plan is not None and plan.reads for plan in mine], bool)
-            messages = iter(read_messages(session, rows[read]))
-            for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
+            mine = selections[rows - part[0]]
+            own = np.array([plan is not None and plan.reads for plan in plans], bool) & ~np.array(ahead, bool)
+            messages = iter(read_messages(session, rows[own[mine]]))
+            for row, key, place in zip(rows.tolist(), mine.tolist(), self._events.places(rows), strict=True):
+                plan = plans[key]
                 assert plan is not None
                 while delivery is not None and delivery.row < row:
                     yield delivery.row, partial(self._deliver, delivery)
                     delivery = next(merged, None)
-                values, error = plan.read_message(next(messages)) if plan.reads else _UNREAD
+                if ahead[key]:
+                    assert bodies is not None
+                    values, error = next(bodies)
+                else:
+                    values, error = plan.read_message(next(messages)) if plan.reads else _UNREAD
                 event = self._events.event(row, place, plan.dissector.name, plan.context, values, error)
                 yield row, partial(dispatch.receive, plan.wanting, event)
         while delivery is not None:
@@ -232,7 +274,7 @@ class ReportReading:
         kinds = zip(*(table.column(name)[rows].tolist() for name in KIND), strict=True)
         each, which = np.unique(rows if alike is None else alike, return_inverse=True)
         messages = [b""] * len(rows) if alike is None else read_messages(self._session, each)
-        known: dict[int, tuple[dict[str, Any], tuple[int, str] | None]] = {}
+        known: dict[int, _ReadBody] = {}
         for row, kind, place, number in zip(
             rows.tolist(), kinds, self._events.places(rows), which.tolist(), strict=True
         ):
@@ -310,6 +352,9 @@ def _find_delay(session: Analysis, row: int, around: int) -> Iterator[ReportPart
         yield ReportPart(DelayReport.name, DelayReport, entry, DelayReport.describe(entry, row))
 
 
+_ReadBody = tuple[dict[str, Any], tuple[int, str] | None]
+"""At least the wanted values of a message, and the error that it reports."""
+
 _UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
@@ -322,7 +367,7 @@ class _Plan(NamedTuple):
     reads: bool
     pick: Pick | None
 
-    def read_message(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
+    def read_message(self, message: bytes) -> _ReadBody:
         """Returns at least the wanted values of a message, and its error."""
         body = defects.project_body(self.dissector, self.pick, message, self.context)
         return body.values, body.values.get(REPORTED[0], body.error)

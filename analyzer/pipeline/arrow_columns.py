@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,24 @@ import pyarrow.compute as pc
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.table_schemas import build_schema
+from analyzer.pipeline.table_schemas import (
+    EVERY_TABLE,
+    PORT,
+    TABLE_DURATION,
+    TABLE_TIME,
+    TableColumn,
+    build_schema,
+)
+from analyzer.query.fields.keys import parse_address, parse_port
 from dissectors.wire.fast_path import distinct
 
 NOTES = "notes"
 """The table of what is said about files (`note`: JSON); it is not written."""
 
 DAY = 86_400 * 10**9
+LATEST_MS = 253_402_300_800_000
+"""The end of the year 9999: records may name any number as their time."""
+
 BATCH_ROWS = 1 << 14
 """Rows in one batch of a table of which not every row is a message."""
 
@@ -37,7 +48,27 @@ def build_batch(table: str, columns: Mapping[str, Any], options: Options) -> pa.
     """Returns columns in their order and types. `date` has a value for each row."""
     wanted = build_schema(table, fields=options.fields)
     count = len(columns["date"])
-    return pa.record_batch([_convert_values(columns[each.name], each.type, count) for each in wanted], schema=wanted)
+    found: dict[str, pa.Array] = {}
+    for column in EVERY_TABLE[table]:
+        if column.source is not None:
+            found[column.name] = convert_type(found[column.source], column)
+        elif column.name in wanted.names:
+            found[column.name] = _convert_values(columns[column.name], column.type, count)
+    return pa.record_batch([found[name] for name in wanted.names], schema=wanted)
+
+
+def convert_type(values: pa.Array, column: TableColumn) -> pa.Array:
+    """Returns the values of a column's source with the column's type; null where the type does not have them."""
+    if column.type in (TABLE_TIME, TABLE_DURATION):
+        unit = "ms" if column.source == "timestamp_ms" else "ns"
+        if unit == "ms":
+            values = pc.if_else(pc.and_(pc.greater_equal(values, 0), pc.less(values, LATEST_MS)), values, None)
+        exact = pa.timestamp(unit) if column.type == TABLE_TIME else pa.duration(unit)
+        return values.cast(exact).cast(column.type, safe=False)
+    texts = values.dictionary_encode()
+    parse: Callable[[str], Any] = parse_port if column.type == PORT else parse_address
+    parsed = [None if text is None else parse(text) for text in texts.dictionary.to_pylist()]
+    return pa.array(parsed, column.type).take(texts.indices)
 
 
 def _convert_values(values: Any, kind: pa.DataType, count: int) -> pa.Array:

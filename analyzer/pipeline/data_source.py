@@ -8,7 +8,7 @@ once more; columns that nobody named in schema() are not made. `readStream` is i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import groupby
@@ -23,8 +23,6 @@ from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_schemas import build_ddl
-from analyzer.pipeline.views import list_times
-from analyzer.query.fields.keys import parse_address, parse_port
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader, Filter
@@ -38,9 +36,6 @@ SHARE_BYTES = 256 << 20
 TIME_OF = {"messages": "time", "exchanges": "request_time", "records": "time"}
 """The column with the time by which rows are filtered before they are made."""
 
-ENDPOINTS: Mapping[str, Sequence[str]] = {"messages": ("source", "destination"), "streams": ("client", "server")}
-"""Columns with address:port, which are there as address and as port, too."""
-
 
 class CaptureSource(DataSource):
     """The data source `wireanalyze`."""
@@ -51,14 +46,9 @@ class CaptureSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Returns the columns of the table, and its times, durations, addresses and ports."""
+        """Returns the columns of the table."""
         query = SourceOptions.parse(self.options)
-        typed = [
-            f"`{name.removesuffix('_ns')}` {'TIMESTAMP' if is_moment else 'INTERVAL DAY TO SECOND'}"
-            for name, is_moment in list_times(query.table).items()
-        ]
-        ends = [f"`{name}_ip` STRING, `{name}_port` INT" for name in ENDPOINTS.get(query.table, ())]
-        return ", ".join([build_ddl(query.table, fields=query.options.fields), *typed, *ends])
+        return build_ddl(query.table, fields=query.options.fields)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query."""
@@ -174,20 +164,9 @@ class ColumnMaker:
 
     def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns a batch of the table as Spark wants it."""
-        arrays = [self._make(batch, each.name).cast(each.type) for each in self._schema]
-        return pa.record_batch(arrays, schema=self._schema)
-
-    def _make(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        moments = list_times(self._table)
-        if name in batch.schema.names:
-            return batch.column(name)
-        if (is_moment := moments.get(f"{name}_ns")) is not None:
-            kind = pa.timestamp if is_moment else pa.duration
-            return batch.column(f"{name}_ns").cast(kind("ns")).cast(kind("us"), safe=False)
-        end, _, part = name.rpartition("_")
-        if end in ENDPOINTS.get(self._table, ()) and part in ("ip", "port"):
-            texts = batch.column(end).dictionary_encode()
-            parse = parse_address if part == "ip" else parse_port
-            parsed = [None if text is None else parse(text) for text in texts.dictionary.to_pylist()]
-            return pa.array(parsed, pa.string() if part == "ip" else pa.int32()).take(texts.indices)
-        raise UserError(f"The table {self._table} has no column {name!r}. Leave schema() out to see its columns.")
+        missing = [name for name in self._schema.names if name not in batch.schema.names]
+        if missing:
+            raise UserError(
+                f"The table {self._table} has no column {missing[0]!r}. Leave schema() out to see its columns."
+            )
+        return batch.select(self._schema.names).cast(self._schema)

@@ -18,13 +18,16 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.table_schemas import ALL_TABLES, PARTITIONED_BY, build_schema
+from analyzer.pipeline.table_schemas import ALL_TABLES, PARTITIONED_BY, PORT, TABLE_DURATION, build_schema
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
 LOG = "_delta_log"
+_DELTA_TYPES = {TABLE_DURATION: pa.int64(), PORT: pa.int32()}
+"""Types that Delta Lake does not have, and as what it reads them."""
+
 APPLICATION = "wireanalyze pipeline"
 """Who counts batches in the log."""
 
@@ -99,7 +102,9 @@ def _describe_file(path: str, name: str) -> AddAction:
 
 def _read_fields(path: str, name: str, table: str) -> pa.Schema:
     """The columns of a file, and those that are folders."""
-    columns = pq.read_schema(os.path.join(path, name)).remove_metadata()
+    columns = pa.schema(
+        [(each.name, _DELTA_TYPES.get(each.type, each.type)) for each in pq.read_schema(os.path.join(path, name))]
+    )
     for partition in PARTITIONED_BY:
         columns = columns.append(build_schema(table).field(partition))
     return columns

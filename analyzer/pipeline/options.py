@@ -11,6 +11,9 @@ from dissectors.wire.budget import get_allowance
 SPLIT = 128 << 20
 """Bytes of a capture from which on it is read by several tasks."""
 
+OWN_WORKER = "WIREANALYZE_WORKER"
+"""Workers of a session of our own have this in their environment."""
+
 WINDOW = 60
 """Seconds of a window of the summaries."""
 

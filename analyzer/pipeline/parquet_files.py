@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.table_schemas import PARTITIONED_BY
+from analyzer.pipeline.table_schemas import PARTITIONED_BY, TABLE_DURATION, TABLE_TIME
 
 ROW_GROUP_BYTES = 16 << 20
 WAITING_BYTES = 64 << 20
@@ -74,10 +74,10 @@ class ParquetSink:
 
 def create_writer(path: str, columns: pa.Schema) -> pq.ParquetWriter:
     """Opens a Parquet file for a table; the caller closes it. Raises OSError."""
-    alike = [name for name in columns.names if name not in UNIQUE_COLUMNS]
-    near = {
-        each.name: "DELTA_BINARY_PACKED" for each in columns if each.name in UNIQUE_COLUMNS and each.type == pa.int64()
-    }
+    times = {each.name for each in columns if each.type in (TABLE_TIME, TABLE_DURATION)}
+    numbers = {each.name for each in columns if each.name in UNIQUE_COLUMNS and each.type == pa.int64()}
+    alike = [name for name in columns.names if name not in UNIQUE_COLUMNS | times]
+    near = dict.fromkeys(times | numbers, "DELTA_BINARY_PACKED")
     return pq.ParquetWriter(path, columns, compression="zstd", use_dictionary=alike, column_encoding=near)
 
 

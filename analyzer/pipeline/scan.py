@@ -12,10 +12,8 @@ again, and then the change is seen; only where payload travels (Options.shuffled
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -146,29 +144,6 @@ class FileSplit:
         begin, end = self.stretch
         return (file.size if end is None else end) - (0 if begin is None else begin.position)
 
-    def to_text(self) -> str:
-        """Returns the scan as a text, which from_text reads."""
-        earlier = [(file, _encode_range(stretch)) for file, stretch in self.earlier]
-        return json.dumps((self.file, _encode_range(self.stretch), earlier), separators=(",", ":"))
-
-    @classmethod
-    def from_text(cls, text: str) -> FileSplit:
-        """Reads a split from the text that to_text() returns."""
-        file, stretch, earlier = json.loads(text)
-        return cls(file, _decode_range(stretch), tuple((number, _decode_range(each)) for number, each in earlier))
-
-
-def _encode_range(stretch: CaptureRange) -> list[object]:
-    return [None if stretch.begin is None else list(stretch.begin), stretch.end]
-
-
-def _decode_range(listed: Sequence[object]) -> CaptureRange:
-    begin, end = listed
-    if not isinstance(begin, list):
-        return CaptureRange(None, end)  # type: ignore[arg-type]
-    position, records, place, learned = begin
-    return CaptureRange(ScanState(position, records, place, tuple(learned)), end)  # type: ignore[arg-type]
-
 
 def find_huge_files(files: Sequence[CaptureFile], split: int) -> list[int]:
     """Returns the numbers of the files that are worth a hop: plain ones of more than `split` bytes."""
@@ -239,13 +214,9 @@ def _find_earlier_cut(cuts: Sequence[ScanState], records: int) -> ScanState | No
     return next((each for each in reversed(cuts) if each.records <= records - LOOK), None)
 
 
-Parcel = bytes
-"""The splits of one task."""
-
-
-def pack_parcels(every: Sequence[FileSplit], files: Sequence[CaptureFile], most: int) -> list[Parcel]:
+def divide_splits(every: Sequence[FileSplit], files: Sequence[CaptureFile], most: int) -> list[Sequence[FileSplit]]:
     """Splits dealt out to at most `most` tasks in their order, each about as many bytes."""
-    sizes = [_measure_split(split, files[split.file]) for split in every]
+    sizes = [split.count_bytes(files[split.file]) + 1 for split in every]
     share, heavy, edges = sum(sizes) / max(most, 1), 0.0, [0]
     for place, size in enumerate(sizes):
         # A split goes where its middle lies.
@@ -253,18 +224,7 @@ def pack_parcels(every: Sequence[FileSplit], files: Sequence[CaptureFile], most:
             edges.append(place)
         heavy += size
     edges.append(len(every))
-    dealt = [every[first:last] for first, last in pairwise(edges) if first < last]
-    return [zlib.compress("\n".join(split.to_text() for split in part).encode()) for part in dealt]
-
-
-def unpack_parcel(parcel: Parcel) -> Iterator[FileSplit]:
-    """Yields the splits in a parcel."""
-    return map(FileSplit.from_text, zlib.decompress(parcel).decode().splitlines())
-
-
-def _measure_split(split: FileSplit, file: CaptureFile) -> int:
-    begin, end = split.stretch
-    return (file.size if end is None else end) - (0 if begin is None else begin.position) + 1
+    return [every[first:last] for first, last in pairwise(edges) if first < last]
 
 
 def split_whole_files(files: Iterable[CaptureFile]) -> list[FileSplit]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from analyzer.capture.records import CaptureRange, ScanState
+from analyzer.capture.records import ScanState
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile
 
@@ -43,7 +44,7 @@ def split_files(
     """
     import pyarrow as pa
 
-    from analyzer.pipeline.scan import FileSplit, build_splits, find_cuts, find_huge_files
+    from analyzer.pipeline.scan import build_splits, find_cuts, find_huge_files
 
     large = [number for number in find_huge_files(files, options.split) if number not in begins]
     if not large:
@@ -53,18 +54,16 @@ def split_files(
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 number = large[place]
-                found = [
-                    FileSplit(number, CaptureRange(each)).to_text() for each in find_cuts(files[number], options.split)
-                ]
-                yield pa.record_batch([pa.array(found, pa.string())], ["split"])
+                found = json.dumps(find_cuts(files[number], options.split))
+                yield pa.record_batch([[number], [found]], ["file", "cuts"])
 
     rows = spark.range(0, len(large), 1, min(len(large), TASKS_PER_CORE * count_cores(spark)))
-    cuts: dict[int, list[ScanState]] = {}
-    for row in rows.mapInArrow(hop_over, "split STRING").collect():
-        found = FileSplit.from_text(row.split)
-        assert found.stretch.begin is not None
-        cuts.setdefault(found.file, []).append(found.stretch.begin)
-    return build_splits(files, {file: sorted(each) for file, each in cuts.items()}, begins)
+    found = rows.mapInArrow(hop_over, "file BIGINT, cuts STRING").collect()
+    cuts = {
+        row.file: [ScanState(at, records, time, tuple(known)) for at, records, time, known in json.loads(row.cuts)]
+        for row in found
+    }
+    return build_splits(files, cuts, begins)
 
 
 def read_pointers(
@@ -75,7 +74,7 @@ def read_pointers(
     Payload travels with the pointers of all files if one of them is remote.
     """
     from analyzer.pipeline.pointers import POINTER_COLUMNS
-    from analyzer.pipeline.scan import pack_parcels
+    from analyzer.pipeline.scan import divide_splits
 
     remote = read_contents(spark, files)
     chosen = options if remote is None else replace(options, shuffled=True)
@@ -83,15 +82,15 @@ def read_pointers(
     if not every:
         assert remote is not None
         return remote
-    dealt = pack_parcels(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
+    dealt = divide_splits(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
 
     def scan_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from analyzer.pipeline.progress import count_batches
-        from analyzer.pipeline.scan import scan_splits, unpack_parcel
+        from analyzer.pipeline.scan import scan_splits
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for split in unpack_parcel(dealt[number]):
+                for split in dealt[number]:
                     yield from count_batches(
                         scan_splits([split], files, chosen), split.count_bytes(files[split.file]), options.counts
                     )

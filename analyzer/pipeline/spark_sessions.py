@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UserError
 from analyzer.pipeline.java_gateway import Gateway, create_shadow_home, find_java, find_spark_home
+from analyzer.pipeline.options import OWN_WORKER
 from analyzer.pipeline.owned_folders import create_owned_folder
 from analyzer.pipeline.spark_errors import LOG_NAME, SparkError, translate_full_disk, translate_spark_errors
 from analyzer.pipeline.spark_servers import check_master, connect_session
@@ -58,6 +59,7 @@ DEFAULTS: Mapping[str, str] = {
     "spark.python.worker.faulthandler.enabled": "false",
     # Modules of the folder in which the command is run are not for workers.
     "spark.executorEnv.PYTHONSAFEPATH": "1",
+    f"spark.executorEnv.{OWN_WORKER}": "1",
     # Arrow's usual allocator keeps what it has freed: half of a worker's memory.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
 }

@@ -33,7 +33,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.arrow_columns import count_days
+from analyzer.pipeline.arrow_columns import build_batch, count_days
+from analyzer.pipeline.options import Options
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 from analyzer.query.response_errors import load_nothing_new
@@ -214,7 +215,7 @@ def _build_summary_rows(sums: pa.Table) -> pa.Table:
     sums = sums.sort_by([(name, "ascending") for name in (*key, "bucket")]).combine_chunks()
     begins = np.flatnonzero(reduce(np.logical_or, (_find_changes(sums.column(name)) for name in key)))
     rows = sums.take(pa.array(begins))
-    columns: dict[str, Any] = {name: rows.column(name) for name in key}
+    columns: dict[str, Any] = {name: rows.column(name).combine_chunks() for name in key}
     columns |= {name: np.add.reduceat(sums.column(name).to_numpy(), begins) for name in SUMMED}
     timed = sums.column("bucket").is_valid().to_numpy()
     latest = np.maximum.reduceat(sums.column("latency_max_ns").fill_null(0).to_numpy(), begins)
@@ -226,8 +227,7 @@ def _build_summary_rows(sums: pa.Table) -> pa.Table:
     arrays = [counted.column(name).combine_chunks() for name in ("bucket", "messages")]
     values = pa.StructArray.from_arrays(arrays, fields=list(kind.value_type))
     columns["latency"] = pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
-    wanted = build_schema(SUMMARIES)
-    return pa.table([columns[name] for name in wanted.names], schema=wanted)
+    return pa.Table.from_batches([build_batch(SUMMARIES, columns, Options())])
 
 
 def _find_changes(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

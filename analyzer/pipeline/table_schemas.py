@@ -7,12 +7,12 @@ the same names. A changed or dropped column counts VERSION up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 """Of the columns; in each file's metadata under VERSION_KEY."""
 
 VERSION_KEY = b"wireanalyze.tables"
@@ -21,6 +21,10 @@ PARTITIONED_BY = ("date", "protocol")
 """Columns that are folders (`date=2026-11-21/protocol=kafka/`) and not in the files."""
 
 TIME, DURATION = pa.timestamp("ns", "UTC"), pa.duration("ns")
+TABLE_TIME, TABLE_DURATION = pa.timestamp("us", "UTC"), pa.duration("us")
+"""Those of files: Spark refuses times in nanoseconds, and Python's own types have none. Integers beside are exact."""
+
+PORT = pa.uint16()
 NAMES_TYPE = pa.dictionary(pa.int32(), pa.string())
 """Texts of which a capture has few different ones."""
 
@@ -32,11 +36,12 @@ BUCKET_COUNT = pa.struct([("bucket", pa.int32()), ("count", pa.int64())])
 
 
 class TableColumn(NamedTuple):
-    """A column's name, type and meaning."""
+    """A column's name, type and meaning. source: the column that it says the same as, with another type."""
 
     name: str
     type: pa.DataType
     meaning: str
+    source: str | None = None
 
 
 MESSAGES: Sequence[TableColumn] = (
@@ -211,22 +216,42 @@ REPORT_ROWS: Sequence[TableColumn] = (
     TableColumn("protocol", pa.string(), "the protocol of the report"),
 )
 
+ENDPOINTS: Mapping[str, Sequence[str]] = {"messages": ("source", "destination"), "streams": ("client", "server")}
+"""Columns with address:port, which are there as address and as port, too."""
+
+_DURATIONS = ("latency_ns", "latency_sum_ns", "latency_max_ns")
+
+
+def _add_typed(table: str, columns: Sequence[TableColumn]) -> Sequence[TableColumn]:
+    """The columns of a table, and behind each number of nanoseconds and each endpoint those with types of their own."""
+    return [each for column in columns for each in (column, *_list_typed(table, column))]
+
+
+def _list_typed(table: str, column: TableColumn) -> Iterator[TableColumn]:
+    name = column.name
+    if name in _DURATIONS:
+        yield TableColumn(name.removesuffix("_ns"), TABLE_DURATION, f"{name} in microseconds", name)
+    elif name.endswith(("_ns", "_ms")):
+        yield TableColumn(name[:-3], TABLE_TIME, f"{name} in microseconds", name)
+    elif name in ENDPOINTS.get(table, ()):
+        yield TableColumn(f"{name}_ip", pa.string(), f"the address of {name}", name)
+        yield TableColumn(f"{name}_port", PORT, f"the port of {name}", name)
+
+
 TABLES: Mapping[str, Sequence[TableColumn]] = {
-    "messages": MESSAGES,
-    "exchanges": EXCHANGES,
-    "streams": STREAMS,
-    "findings": FINDINGS,
-    "records": RECORDS,
-    "summaries": SUMMARIES,
-    "names": NAMES,
+    table: _add_typed(table, columns)
+    for table, columns in (
+        *(("messages", MESSAGES), ("exchanges", EXCHANGES), ("streams", STREAMS), ("findings", FINDINGS)),
+        *(("records", RECORDS), ("summaries", SUMMARIES), ("names", NAMES)),
+    )
 }
 """What packets become; exports write the same."""
 
-ALL_TABLES: Mapping[str, Sequence[TableColumn]] = {**TABLES, "files": FILES}
+ALL_TABLES: Mapping[str, Sequence[TableColumn]] = {**TABLES, "files": _add_typed("files", FILES)}
 """What the pipeline writes."""
 
 REPORTS = "reports"
-EVERY_TABLE: Mapping[str, Sequence[TableColumn]] = {**ALL_TABLES, REPORTS: REPORT_ROWS}
+EVERY_TABLE: Mapping[str, Sequence[TableColumn]] = {**ALL_TABLES, REPORTS: _add_typed(REPORTS, REPORT_ROWS)}
 """With the one that exports alone write, if it is asked for."""
 
 
@@ -252,6 +277,9 @@ _SQL = {
     pa.int32(): "INT",
     pa.int64(): "BIGINT",
     pa.date32(): "DATE",
+    PORT: "INT",
+    TABLE_TIME: "TIMESTAMP",
+    TABLE_DURATION: "INTERVAL DAY TO SECOND",
 }
 
 

@@ -50,6 +50,9 @@ def can_report(steps: Sequence[Step], enum: str) -> bool:
 
 def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Ints) -> Bools:
     """Returns which of n messages at these positions of `source` certainly report no error."""
+    if reporting.quiet is not None:
+        found: Bools = reporting.quiet(source, at, length)
+        return found
     good = np.ones(len(at), bool)
     place, begin = reporting.begin
     if begin:
@@ -147,7 +150,8 @@ def _find_quiet_rows(session: Analysis, rows: Ints) -> Bools:
         known = None if dissector is None else _find_reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
         if known is None:
             continue
-        if not known.begin[1] and not can_report((*known.layout.head, *known.layout.steps), known.enum):
+        looks = known.begin[1] or known.quiet is not None
+        if not looks and not can_report((*known.layout.head, *known.layout.steps), known.enum):
             found[places] = complete[places]
             continue
         whole = places[complete[places]]

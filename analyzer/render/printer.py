@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from analyzer.query.path_columns import CellFormat
     from analyzer.render.aligned import AlignedForm
 
-TOGETHER = 12_288
-"""Number of rows whose text is made at a time: enough to be similar, few enough for some tens of megabytes of text."""
+TOGETHER, TOGETHER_SHORT = 12_288, 24_576
+"""Number of rows whose text is made at a time, of JSON or with fields, and of other forms: enough to be similar, few
+enough for some tens of megabytes of text.
+"""
 
 RETAINED_BYTES = 1 << 30
 """More than the texts of one round of rows take."""
@@ -40,7 +42,8 @@ class RowPrinter:
 
     chosen, sets: keys, and sets of them, as after -e and --columns. config: called if the configuration matters.
     uniform: for JSON, each key has one type in all rows; see UniformForm. `for_people`: prints a table; its lines have
-    at most `width` cells, if that is given; mark: the end of a text that was cut.
+    at most `width` cells, if that is given; mark: the end of a text that was cut. together: the number of
+    rows whose text is made at a time.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class RowPrinter:
         self._cut = (width, mark) if self.for_people and width is not None else None
         self.out: Out = self._wrap_out(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
+        self.together = TOGETHER if with_fields or is_json else TOGETHER_SHORT
         self.limits, self._paths = limits, keys.paths
         self._cell_format: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
         self._clock = None if time in (None, "iso") else TimeClock(time)
@@ -127,7 +131,7 @@ class RowPrinter:
         extended = self._extend_reader(reader)
         if len(rows) > 1:
             libc.keep_free(RETAINED_BYTES)
-        for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
+        for part in split_rows(reader.session, rows, self.together, TOGETHER_BYTES):
             if self._clock is not None:
                 self._clock.set_next_rows(extended, part)
             self._fit(extended, part)

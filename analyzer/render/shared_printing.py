@@ -8,10 +8,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.processes.jobs import DeferredOutput, SharedOutput, print_in_turns
 from analyzer.query.selection import FIRST
-from analyzer.render.printer import TOGETHER, RowPrinter
-
-WINDOW = TOGETHER
-"""Number of rows whose text one process makes at a time and keeps until its turn."""
+from analyzer.render.printer import RowPrinter
 
 
 def print_shared_rows(
@@ -39,7 +36,8 @@ def print_shared_rows(
         printer.print_rows(reader, rows)
         return len(rows)
 
-    windows = [range(at, min(at + WINDOW, count)) for at in range(first, count, WINDOW)]
+    size = printer.together  # one process keeps the text of so many until its turn
+    windows = [range(at, min(at + size, count)) for at in range(first, count, size)]
     if windows:
         passing = print_in_turns(windows, reader.session.jobs, work, passing, out)
         printer.redirect(out)

@@ -11,6 +11,7 @@ NumPy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dissectors.wire.fast_path import (
     NULL,
     Column,
     FastPath,
+    Gathering,
     HeaderColumns,
     HeaderLayout,
     HeaderView,
@@ -68,6 +70,10 @@ class RocketMQFastPath(FastPath):
 
     def headers(self, wire: Wire) -> HeaderColumns:
         """Reads many headers; rows whose header spans segments or has an unusual form are `unsure`."""
+        return _make_columns(self.read_members(wire))
+
+    def read_members(self, wire: Wire) -> HeaderMembers:
+        """Reads the members of many headers."""
         count = len(wire.view)
         kind = wire.view[:, 4]
         size = be(wire.view, 4, "i4").astype(np.int64) & 0xFF_FFFF
@@ -83,13 +89,29 @@ class RocketMQFastPath(FastPath):
             rows = json[begin:end]
             found.put(rows, _read_json(wire.gather(rows, np.full(len(rows), HEAD), width + SPARE), size[rows]))
             begin = end
-        return _make_columns(found)
+        return found
 
     def reporting(self, context: Context) -> Reporting | None:
         """Returns where answers have their error: in the code of the header. Requests have none."""
-        if context.role in (Role.RESPONSE, Role.RAW):
+        if context.role is Role.RAW:
             return None
-        return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False))
+        operation = operations().get(context.code) if context.code is not None else None
+        success = 0 if operation is None else operation.success
+        quiet = partial(self._find_quiet, success) if context.role is Role.RESPONSE else None
+        return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False), quiet=quiet)
+
+    def _find_quiet(self, success: int, source: Gathering, at: Column, length: Column) -> Column:
+        """Which answers say 0, or the other code for success. Reference: `message.find_error`."""
+        wire = Wire(
+            source.gather(at, self.WIDTH),
+            length,
+            np.zeros(len(at), bool),
+            lambda rows, offset, width: source.gather(at[rows] + offset, width),
+        )
+        found = self.read_members(wire)
+        code: Column = found.numbers[NUMBERS.index(CODE)]
+        quiet: Column = found.sure & ((code == 0) | (code == success))
+        return quiet
 
     def laden(self, prefix: Column, length: Column) -> Column:
         """Returns which messages may carry records: a frame that its header fills has no body."""

@@ -139,12 +139,14 @@ class Reporting:
     """Where messages of one context say whether they report an error: in the fields of `layout` that have the `enum`.
 
     begin: where which bytes must stand; a message that has others there is not meant. That all fields of the enum are 0
-    must mean that Body.error is None, also where what is in other fields breaks.
+    must mean that Body.error is None, also where what is in other fields breaks. quiet: where the code has no place in
+    a layout, tells of n messages, by their source, places and lengths (int64), which certainly report no error.
     """
 
     layout: HeaderLayout
     enum: str = "error"
     begin: tuple[int, bytes] = (0, b"")
+    quiet: Callable[[Gathering, Column, Column], Column] | None = None
 
 
 class LogFields(NamedTuple):

@@ -7,14 +7,14 @@ from functools import cache
 
 from dissectors.check import Check
 from dissectors.triage import Triage, read_triage
-from dissectors.zookeeper.checks.ensemble import Quorum, Synchronization
+from dissectors.zookeeper.checks.ensemble import Quorum, Reconfigurations, Synchronization
 from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.tables import table
 
 
 def list_client_checks() -> Sequence[type[Check]]:
     """Lists the checks of the client port in the order in which they run."""
-    return (ClientCheck,)
+    return ClientCheck, Reconfigurations
 
 
 def list_quorum_checks() -> Sequence[type[Check]]:

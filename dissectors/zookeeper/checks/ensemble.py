@@ -17,12 +17,20 @@ from dissectors.check import Check
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request, subscribe
 from dissectors.finding import Finding, Severity
 from dissectors.message import Role
+from dissectors.report import REPORTED
+from dissectors.values import text
 from dissectors.wire.times import lasting
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.header import code_of
-from dissectors.zookeeper.reports.fields import QUORUM, on_quorum, read_packet_data
+from dissectors.zookeeper.reports.fields import CLIENTS, QUORUM, on_quorum, read_packet_data
 
 _COUNTER = (1 << 32) - 1
 """The bits of a zxid that count within an epoch."""
+
+_RECONFIG = load_numbers("operation")["reconfig"]
+_CHANGES = ("joining", "joiningServers"), ("leaving", "leavingServers"), ("from now on", "newMembers")
+_LONGEST = 100
+"""Characters of a list of servers."""
 
 SLOW = 1_000_000_000
 """Nanoseconds that are worth saying."""
@@ -141,3 +149,21 @@ class Synchronization(Check):
         | on_quorum("SNAP", receive_snapshot, "zxid")
         | on_quorum("UPTODATE", receive_readiness)
     )
+
+
+class Reconfigurations(Check):
+    """Finds changes of the ensemble's servers, after which servers close connections because their role changes."""
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """Notes which servers a reconfig adds and removes."""
+        changes = [(name, text(event.values, field)) for name, field in _CHANGES]
+        self.await_answer(event, "; ".join(f"{name} {value[:_LONGEST]}" for name, value in changes if value))
+
+    def receive_answer(self, what: str, event: MessageEvent) -> None:
+        """Reports a reconfig that the ensemble accepted."""
+        if event.error is None:
+            self.note("reconfigured", f"a client changed the servers of the ensemble: {what or 'nothing new'}")
+
+    on = subscribe(
+        [(CLIENTS, _RECONFIG, Role.REQUEST)], receive_request, {(field,) for _, field in _CHANGES}
+    ) | subscribe([(CLIENTS, _RECONFIG, Role.RESPONSE)], for_request(receive_answer, str), {REPORTED})

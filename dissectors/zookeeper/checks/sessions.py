@@ -28,6 +28,9 @@ MOST_CONNECTIONS = 100_000
 """Connections, and sessions, that are remembered."""
 
 _MS = 1_000_000
+_PATIENCE = 4
+"""A client that closes its connection after this part of the timeout without an answer to a ping does so for that."""
+
 _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "ping"))
 
 
@@ -150,7 +153,7 @@ class ClientCheck(Check):
         by = f"{end.client}, its client," if end.by_client else f"the server, {end.server},"
         since = f"{lasting(end.time - known.last_seen.time)} after the client's last message"
         sentence = f"session {name}: {by} ended the connection without closeSession, {since}"
-        if known.pinged is not None and end.by_client:
+        if known.pinged is not None and end.by_client and _PATIENCE * (end.time - known.pinged) >= known.timeout:
             sentence += f", for its ping had no answer for {lasting(end.time - known.pinged)}"
         issued = self.issued.get(known.session)
         if issued is None or issued.stream == end.stream:

@@ -15,6 +15,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In
 from pyspark.sql.types import StructType
 
@@ -35,6 +36,7 @@ from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of, in_order
 from tests.analyzer.pipeline.test_questions import blocks
 from tests.analyzer.pipeline.test_ring import build, moved
 from tests.analyzer.wire import CLIENT, Talk, frames, segments
+from wireanalyze.spark import register
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,6 +196,20 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
     assert len(os.listdir(state)) == 2
     with pytest.raises(UserError, match="is the state of another query"):
         reader.initialOffset()
+
+
+def test_spark_streams_what_a_ring_has(spark: SparkSession, tmp_path: Path) -> None:
+    register(spark)
+    cut(tmp_path / "ring", frames_of(ROOT / "captures" / "kafka.pcap"), ["1.pcap"])
+    os.utime(tmp_path / "ring" / "1.pcap", (1, 1))
+    given = {"table": "exchanges", "state": str(tmp_path / "state")}
+    rows = spark.readStream.format("wireanalyze").options(**given).load(str(tmp_path / "ring")).select("request_id")
+    written = rows.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    written.start(str(tmp_path / "rows")).awaitTermination()
+    found = pq.read_table(tmp_path / "rows").column("request_id").to_pylist()
+    assert sorted(found) == sorted(
+        row["request_id"] for row in single(tmp_path / "ring")["exchanges"] if row["answered"]
+    )
 
 
 def test_a_stream_needs_a_state(tmp_path: Path) -> None:

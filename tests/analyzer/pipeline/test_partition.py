@@ -70,7 +70,7 @@ def without_notes(found: list[TableBatch]) -> Rows:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
-    ("partitions", "batch", "enough"), [(1, 1 << 16, 1 << 17), (2, 100, 1), (7, 13, 50), (64, 1 << 16, 1 << 17)]
+    ("partitions", "batch", "enough"), [(1, 1 << 16, 1 << 17), (2, 100, 1), (7, 13, 50), (16, 1 << 16, 1 << 17)]
 )
 def test_the_tables_are_those_of_one_process(
     house: Path, expected: Rows, partitions: int, batch: int, enough: int, monkeypatch: pytest.MonkeyPatch

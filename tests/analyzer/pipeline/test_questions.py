@@ -1,4 +1,4 @@
-"""The same five questions to the same Parquet files in DuckDB, polars, pandas and Spark SQL: each gives one answer."""
+"""The same five questions in DuckDB, polars, pandas, Spark SQL and over Delta Lake: each gives one answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[parquet] is not installed")
 
 import wireanalyze.spark
-from analyzer.pipeline import job
+from analyzer.pipeline import delta_tables, job
 from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink
@@ -30,7 +30,7 @@ Answer = list[tuple[Any, ...]]
 SLOW = "SELECT operation, count(*) n, max(latency_ns) ns FROM {exchanges} GROUP BY operation ORDER BY operation"
 OLD = "SELECT client, min(version) v FROM {messages} WHERE client IS NOT NULL GROUP BY client ORDER BY client"
 ERRORS = "SELECT topic, sum(errors) n FROM {summaries} WHERE topic != '' GROUP BY topic HAVING n > 0 ORDER BY topic"
-BYTES = "SELECT role, sum(length) n FROM {messages} GROUP BY role ORDER BY role"
+BYTES = "SELECT source_port, sum(length) n FROM {messages} GROUP BY source_port ORDER BY source_port"
 NAMED = "SELECT error.name name, count(*) n FROM {exchanges} WHERE error IS NOT NULL GROUP BY error.name ORDER BY name"
 QUESTIONS = (SLOW, OLD, ERRORS, BYTES, NAMED)
 
@@ -68,7 +68,7 @@ def ask_polars(tables: Path, _: pytest.FixtureRequest) -> list[Answer]:
         exchanges.group_by("operation").agg(pl.len(), pl.col("latency_ns").max()),
         messages.filter(pl.col("client").is_not_null()).group_by("client").agg(pl.col("version").min()),
         errors.filter(pl.col("errors") > 0),
-        messages.group_by("role").agg(pl.col("length").sum()),
+        messages.group_by("source_port").agg(pl.col("length").sum()),
         failed.group_by("name").agg(pl.len()),
     )
     return [sorted(answer.collect().rows()) for answer in answers]
@@ -84,7 +84,7 @@ def ask_pandas(tables: Path, _: pytest.FixtureRequest) -> list[Answer]:
         slow.astype({"ns": "Int64"}),
         messages.groupby("client").version.min(),
         errors[errors > 0],
-        messages.groupby("role").length.sum(),
+        messages.groupby("source_port").length.sum(),
         named,
     )
     rows = [answer.reset_index().itertuples(index=False, name=None) for answer in answers]
@@ -98,14 +98,26 @@ def to_python(value: Any) -> Any:
     return None if pd.isna(value) else value if isinstance(value, str) else int(value)
 
 
+def ask_delta(tables: Path, _: pytest.FixtureRequest) -> list[Answer]:
+    """The same files with a log of Delta Lake. Spark needs jars of delta-spark to read it, which pip does not bring."""
+    deltalake = pytest.importorskip("deltalake", reason="needs the extra delta")
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    delta_tables.write_logs(str(tables))
+    connection, names = duckdb.connect(), {name: name for name in ("exchanges", "messages", "summaries")}
+    for name in names:
+        connection.register(name, deltalake.DeltaTable(tables / name).to_pyarrow_dataset())
+    return [connection.sql(question.format_map(names)).fetchall() for question in QUESTIONS]
+
+
 ENGINES: Mapping[str, Callable[[Path, pytest.FixtureRequest], list[Answer]]] = {
     "polars": ask_polars,
     "pandas": ask_pandas,
     "spark": ask_spark,
+    "delta": ask_delta,
 }
 
 
-@pytest.mark.parametrize("engine", ["polars", "pandas", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_five_questions(engine: str, tables: Path, request: pytest.FixtureRequest) -> None:
     expected = ask_duckdb(tables, request)
     assert all(expected)

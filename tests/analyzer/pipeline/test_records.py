@@ -60,7 +60,9 @@ def together(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
         build_batch("records", {"capture": "c", **each}, Options()) for each in build_records(session, rows, Options())
     ]
     assert all(0 < len(each) <= module.BATCH_RECORDS for each in batches)
-    found = pa.Table.from_batches(batches, build_schema("records")).drop_columns(["capture", "date"])
+    found = pa.Table.from_batches(batches, build_schema("records")).drop_columns(
+        ["capture", "date", "time", "timestamp"]
+    )
     return list(found.to_pylist())
 
 

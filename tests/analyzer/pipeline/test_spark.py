@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(("partitions", "split"), [(1, 1 << 27), (2, 20_000), (7, 3_000), (64, 50_000)])
+@pytest.mark.parametrize(
+    ("partitions", "split"),
+    [(2, 20_000), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, 1 << 27), (7, 3_000), (64, 50_000)))],
+)
 def test_the_files_hold_what_one_process_finds(
     spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int, split: int
 ) -> None:

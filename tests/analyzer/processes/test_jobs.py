@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.insight import reports
 from analyzer.processes import jobs
-from analyzer.render import shared_printing
+from analyzer.render import printer, shared_printing
 from tests.program import run
 
 CAPTURES = Path(__file__).parents[3] / "captures"
@@ -43,6 +44,7 @@ COMMANDS = [
     *(["export", "-o", "-", "--as", form, KAFKA] for form in ("ndjson", "json", "csv", "tsv", "pcapng", "raw")),
     ["export", "-o", "-", "--as", "ndjson", "--fields", "-Y", "kafka.topic", "--partners", PULSAR],
     ["export", "-o", "-", "--as", "tsv", "--time-format", "delta", KAFKA],
+    ["report", "deliveries", PULSAR],
 ]
 
 PROGRAM = """
@@ -149,12 +151,14 @@ def test_all_end_with_the_one_that_is_interrupted(run: str, number: signal.Signa
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = run(*command, "--jobs", "1")
     monkeypatch.setattr(shared_printing, "FIRST", 20)
-    monkeypatch.setattr(shared_printing, "WINDOW", 100)
+    monkeypatch.setattr(printer, "TOGETHER", 100)
+    monkeypatch.setattr(printer, "TOGETHER_SHORT", 100)
+    monkeypatch.setattr(reports, "FRAGMENT", 100)
     monkeypatch.setattr(jobs, "LEAST", 100)
-    alone, *others = (run(*command, "--jobs", count) for count in ("1", "2", "3"))
     assert alone.returncode == 0
-    for together in others:
+    for together in (run(*command, "--jobs", count) for count in ("2", "3")):
         assert together.stdout == alone.stdout
         assert together.stderr == alone.stderr
         assert together.returncode == 0

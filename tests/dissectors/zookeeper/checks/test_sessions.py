@@ -9,13 +9,13 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks.ensemble import Quorum, Synchronization
+from dissectors.zookeeper.checks.ensemble import Quorum, Reconfigurations, Synchronization
 from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 
 CLIENT, SERVER = "10.0.0.1:50000", "10.0.1.1:2181"
-PING, CLOSE, EXISTS = 11, -11, 3
+PING, CLOSE, EXISTS, RECONFIG = 11, -11, 3, 16
 
 
 def seen(
@@ -153,6 +153,13 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
             [f"{REFUSED}it has expired, or its password is wrong"],
         ),
     },
+    Reconfigurations: {
+        "a server joins": (
+            [asks(RECONFIG, 0, joiningServers="server.4=h:1:2"), answers(RECONFIG, 5)],
+            ["a client changed the servers of the ensemble: joining server.4=h:1:2"],
+        ),
+        "refused": ([asks(RECONFIG, 0), answers(RECONFIG, 5)._replace(error=(-102, "NOAUTH"))], []),
+    },
     Quorum: {
         "confirmed in time": ([proposal(0), acknowledged(1000), committed(1000)], []),
         "confirmed late": (
@@ -186,6 +193,6 @@ def test_what_is_reported(case: str) -> None:
     assert texts(kind, messages) == expected
 
 
-@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Synchronization])
+@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Reconfigurations, Synchronization])
 def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
     show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])
