@@ -138,7 +138,12 @@ class Session(Analysis):
 
         Raises UserError for a pipe.
         """
-        rules = merge_rules((*(self._decode_as or {}).items(), *more))
+        found = self._reopen(merge_rules((*(self._decode_as or {}).items(), *more)))
+        for packet, text in self.comments.written.items():
+            found.comments.write(packet, text)
+        return found
+
+    def _reopen(self, rules: Mapping[DecodeAsTarget, str]) -> Session:
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")

@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from textual.binding import Binding, BindingType
 
-KeyPlace = Literal["screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "graphs", "map"]
+KeyPlace = Literal[
+    "screen", "pane", "list", "tree", "hex", "time", "folding", "views", "diagram", "compare", "graphs", "map"
+]
 
 TITLES: dict[KeyPlace, str] = {
     "screen": "Everywhere",
@@ -25,6 +27,7 @@ TITLES: dict[KeyPlace, str] = {
     "folding": "In findings (F), packets (P) and conversations (f)",
     "views": "In statistics (s) and conversations (C)",
     "diagram": "In the sequence diagram (S)",
+    "compare": "In the comparison (V)",
     "graphs": "In graphs (I)",
     "map": "In the service map (M)",
 }
@@ -106,6 +109,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("f", "pages.open_conversation", "f", "follow: the whole conversation of this message as a dialogue", "follow"),
         ("F", "pages.open_findings", "F", "findings: all problems, the most severe first", "findings"),
         ("S", "pages.open_diagram", "S", "sequence diagram of the filter, the stream, a report"),
+        ("V", "pages.open_comparison", "V", "compare: request and response, marked messages, their streams"),
         ("I", "pages.open_graphs", "I", "graphs: rate, bytes, errors, latency over time; the heatmap of latencies"),
         ("M", "pages.open_map", "M", "service map: clients and servers, with rate, latency and errors between them"),
         ("P", "pages.open_packets", "P", "the packets that contain this message, and their bytes"),
@@ -148,6 +152,20 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("W,ctrl+s", "capturing.save_packets", "W, Ctrl+S", "save all packets captured so far, as pcapng", "", True),
         ("x,shift+f10", "menu.open_menu", "x, Shift+F10", "menu: filters for similar messages, ...", "menu"),
         ("ctrl+p", "menu.open_palette", "Ctrl+P", "all commands, with a search for words", "", True),
+        (
+            "u",
+            "profiles.choose_profile",
+            "u",
+            "profiles: columns, colours, layout, filter by name; Enter: the last one",
+        ),
+        (
+            "number_sign",
+            "commenting.write_comment",
+            "#",
+            "comment on this message; w saves comments as pcapng",
+            "",
+            True,
+        ),
         ("", "colouring.colour_filter", "", "colour the messages that match the filter"),
         ("", "colouring.edit_rules", "", "colour rules of yours: order, change, remove"),
         ("", "colouring.import_rules", "", "import colour rules of Wireshark (colorfilters)"),
@@ -239,6 +257,12 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("minus", "detail(0.5)", "-", "fewer arrows"),
         ("w", "save", "w", "save it as text, SVG or Mermaid", "", True),
     ),
+    "compare": (
+        ("tab", "turn(1)", "Tab", "the next pair: marked messages, the partner, the message before, streams"),
+        ("shift+tab", "turn(-1)", "Shift+Tab", "the previous pair"),
+        ("a", "toggle_all", "a", "all fields and bytes, or only what differs"),
+        ("s", "swap", "s", "swap left and right"),
+    ),
     "graphs": (
         ("right,l", "screen.inward", "l, Right", "select the next interval; Enter then keeps only its messages"),
         ("left,h", "screen.outward", "h, Left", "the interval before; Esc selects all times"),
@@ -279,9 +303,10 @@ SYNONYMS: Mapping[str, str] = {
     "pages.open_conversation": "tcp stream dialogue transcript",
     "pages.open_conversations": "connections endpoints hosts clients streams",
     "pages.open_packets": "frames tcp",
+    "pages.open_comparison": "diff difference versus side by side",
     "pages.open_properties": "summary about file",
     "pages.open_reports": "rebalance groups lag consumer producers transactions sessions election timeline",
-    "navigation.go_to_partner": "request response answer reply diff compare",
+    "navigation.go_to_partner": "request response answer reply",
     "navigation.toggle_mark": "bookmark",
     "navigation.go_to_number": "jump goto line",
     "sorting.choose_column": "order slowest largest",

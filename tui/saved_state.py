@@ -60,7 +60,7 @@ class SavedState:
 
         Lists and tables are copies; entries of a wrong type are left out.
         """
-        return _convert(self._load().get(name), default)
+        return convert_value(self._load().get(name), default)
 
     def set(self, name: str, value: SavedValue) -> None:
         """Sets a value. Lists and tables are cut after ENTRIES entries; a text longer than LONGEST_TEXT is ignored."""
@@ -114,7 +114,7 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _convert(thing: object, default: SavedValue) -> SavedValue:
+def convert_value(thing: object, default: SavedValue) -> SavedValue:
     """Converts a value to the default's type; returns the default if it does not fit."""
     match default, thing:
         case bool(), bool():

@@ -74,8 +74,11 @@ def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"")
     for before, records in session.packets.reread_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
         count += len(rows)
+        done = 0
         for part in _parts(records[rows]):
-            output.writelines(_blocks(store, inputs, part))
+            numbers = rows[done : done + len(part)] + (before + 1)
+            done += len(part)
+            output.writelines(_blocks(store, inputs, part, _list_comments(session, numbers)))
     return count
 
 
@@ -181,8 +184,20 @@ def _parts(records: RecordBlock) -> Iterator[RecordBlock]:
         first = last
 
 
-def _blocks(store: Store, inputs: Mapping[int, _Input], records: RecordBlock) -> Iterator[bytes]:
-    """Yields the blocks of packets, in pieces."""
+def _list_comments(session: Session, numbers: Ints) -> dict[int, bytes]:
+    """Returns the options of the user's comments on packets, by the packets' places in `numbers` (ascending)."""
+    found: dict[int, bytes] = {}
+    for number, text in session.comments.written.items():
+        place = int(np.searchsorted(numbers, number))
+        if place < len(numbers) and numbers[place] == number:
+            found[place] = encode_option(COMMENT, _text(text))
+    return found
+
+
+def _blocks(
+    store: Store, inputs: Mapping[int, _Input], records: RecordBlock, comments: Mapping[int, bytes]
+) -> Iterator[bytes]:
+    """Yields the blocks of packets, in pieces. comments: options to be added, by place."""
     interface, found = np.zeros(len(records), np.int64), [b""] * len(records)
     file = records.at >> SHIFT
     for number in np.unique(file).tolist():
@@ -190,6 +205,9 @@ def _blocks(store: Store, inputs: Mapping[int, _Input], records: RecordBlock) ->
         interface[rows], mine = inputs[number].packets(records.at[rows], records.captured[rows])
         for row, value in zip(rows.tolist(), mine, strict=True):
             found[row] = value
+    for row, option in comments.items():
+        end = encode_option(0, b"")
+        found[row] = found[row].removesuffix(end) + option + end
     padding = -records.captured & 3
     length = HEAD + records.captured + padding + np.array([len(value) for value in found], np.int64) + 4
     heads = _heads(records, interface, length).tobytes()

@@ -2,7 +2,8 @@
 
 Theory. The comments of a row are those on the packets that contain its bytes, in order of the bytes. Retransmissions do
 not count, so a row has the same comments when it is read from a pipe, where it closes before any retransmission.
-Columns alone show which rows have comments; a text is read from the capture on demand.
+Columns alone show which rows have comments; a text is read from the capture on demand. A user can write one comment on
+each packet, which comes behind those of the capture.
 """
 
 from __future__ import annotations
@@ -21,23 +22,42 @@ class MessageComments:
 
     def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
         self._packets, self._rows, self._pieces = packets, rows, pieces
+        self._written: dict[int, str] = {}
 
     @property
     def has_comments(self) -> bool:
         """Whether there are comments, as far as the input has been read."""
-        return self._packets is not None and len(self._packets) > 0
+        return bool(self._written) or (self._packets is not None and len(self._packets) > 0)
+
+    @property
+    def written(self) -> Mapping[int, str]:
+        """The comments that the user has written, by packet number."""
+        return self._written
+
+    def write(self, packet: int, text: str) -> None:
+        """Writes the user's comment on a packet; an empty text removes it."""
+        self._written.pop(packet, None)
+        if text:
+            self._written[packet] = text
 
     def mask(self, rows: Ints) -> Bools:
         """Returns which of `rows` have comments, without reading any text."""
         found = np.zeros(len(rows), bool)
-        if self.has_comments and len(rows):
+        if self._packets is not None and len(self._packets) and len(rows):
             found[self._find_commented(rows)[0]] = True
+        for packet in self._written:
+            found[self._find_brought(rows, packet)] = True
         return found
 
     def read_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
-        """Returns the comments on several rows, and for each its (rising) index into `rows`."""
+        """Returns the comments on several rows, and for each its (ascending) index into `rows`."""
         places, comments = self._find_comments(rows)
-        return places, [] if self._packets is None else self._packets.read_texts(comments)
+        texts = [] if self._packets is None else self._packets.read_texts(comments)
+        for packet, text in self._written.items():
+            mine = self._find_brought(rows, packet)
+            places, texts = np.concatenate((places, mine)), [*texts, *[text] * len(mine)]
+        order = np.argsort(places, kind="stable")
+        return places[order], [texts[place] for place in order.tolist()]
 
     def read_row(self, row: int) -> list[str]:
         """Returns the comments of one row."""
@@ -60,15 +80,24 @@ class MessageComments:
 
     def read_packet(self, number: int) -> list[str]:
         """Returns the comments on one packet, by its number in the timeline."""
+        written = [self._written[number]] if number in self._written else []
         if self._packets is None:
-            return []
+            return written
         first, last = np.searchsorted(self._packets.column("packet"), [number, number + 1]).tolist()
-        return self._packets.read_texts(np.arange(first, last))
+        return [*self._packets.read_texts(np.arange(first, last)), *written]
+
+    def _find_brought(self, rows: Ints, packet: int) -> Ints:
+        """Returns the places in `rows` of those that a packet has brought bytes of."""
+        pieces = np.flatnonzero((self._pieces.column("packet") == packet) & (self._pieces.column("at") >= 0))
+        first = self._rows.column("pieces")[rows].astype(np.int64)
+        count = self._rows.column("count")[rows]
+        found: Ints = np.flatnonzero(np.searchsorted(pieces, first + count) > np.searchsorted(pieces, first))
+        return found
 
     def _find_comments(self, rows: Ints) -> tuple[Ints, Ints]:
         """Returns an index into `rows` and a comment's number, for each comment of a row."""
         nothing = np.empty(0, np.int64)
-        if self._packets is None or not self.has_comments or not len(rows):
+        if self._packets is None or not len(self._packets) or not len(rows):
             return nothing, nothing
         place, packet = self._find_commented(rows)
         _, once = np.unique(place * (int(packet.max(initial=0)) + 1) + packet, return_index=True)

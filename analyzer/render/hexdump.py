@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 
 from analyzer.decode.masking import Span
 from analyzer.render.lines import Line
@@ -23,14 +24,27 @@ def format_hexdump(
 
 
 def format_hexdump_line(
-    at: int, row: bytes, masks: Sequence[Span], highlight: Span | None, width: int = WIDTH, digits: int = 8
+    at: int,
+    row: bytes,
+    masks: Sequence[Span],
+    highlight: Span | None,
+    width: int = WIDTH,
+    digits: int = 8,
+    changed: Mapping[Span, str] = MappingProxyType({}),
 ) -> Line:
-    """Formats the bytes `row` as one line of a dump, padded to `width` bytes; `at` is their offset."""
-    return _format_line(at, row, _choose_styles(at, len(row), masks, highlight), width, digits)
+    """Formats the bytes `row` as one line of a dump, padded to `width` bytes; `at` is their offset.
+
+    changed: spans with a style of their own.
+    """
+    return _format_line(at, row, _choose_styles(at, len(row), masks, highlight, changed), width, digits)
 
 
-def _choose_styles(at: int, count: int, masks: Sequence[Span], highlight: Span | None) -> list[str]:
+def _choose_styles(
+    at: int, count: int, masks: Sequence[Span], highlight: Span | None, changed: Mapping[Span, str]
+) -> list[str]:
     styles = [""] * count
+    for span, style in changed.items():
+        _paint(styles, at, span, style)
     if highlight is not None:
         _paint(styles, at, highlight, "highlight")
     for span in masks:

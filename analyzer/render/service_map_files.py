@@ -14,10 +14,10 @@ from analyzer.render.sequence_files import quote_mermaid
 from analyzer.render.svg import cut, write_document, write_text
 
 BOX, LINE, WIDTH, MARGIN = 250, 64, 1100, 20
-"""Pixels: the width of a node, the height for each, the width of the picture, and its margin."""
+"""Sizes in pixels: the width of a node, the height per node, the width of the drawing, and its margin."""
 
 SHARES = (0.2, 0.8)
-"""Where the first and the last label of a column of edges stand, as shares of the way."""
+"""Positions of the first and the last of three labels, as fractions of the length of an edge."""
 
 LONGEST = 34
 MOST_WIDTH = 6
@@ -45,7 +45,7 @@ def format_edge(metrics: Metrics) -> str:
 
 
 def write_svg(found: ServiceMap) -> str:
-    """Draws clients at the left and servers at the right; the width of an edge grows with its messages."""
+    """Draws clients on the left and servers on the right; the width of an edge grows with its messages."""
     columns = [
         [place for place, node in enumerate(found.nodes) if node.participant.is_server is is_server]
         for is_server in (False, True)
@@ -98,7 +98,7 @@ def _label_edge(edge: Edge, spots: dict[int, tuple[int, int]], place: int) -> st
 
 
 def write_dot(found: ServiceMap) -> str:
-    """Writes a map in the language of Graphviz."""
+    """Writes a map in Graphviz's language."""
     lines = ["digraph services {", "  rankdir=LR;", '  node [shape=box, fontname="monospace"];']
     for place, node in enumerate(found.nodes):
         style = ", style=filled" if node.participant.is_server else ""
@@ -115,7 +115,7 @@ def _quote_dot(text: str) -> str:
 
 
 def write_mermaid(found: ServiceMap) -> str:
-    """Writes a map as a flowchart of Mermaid."""
+    """Writes a map as a Mermaid flowchart."""
     lines = ["flowchart LR"]
     for place, node in enumerate(found.nodes):
         label = "<br/>".join(quote_mermaid(text) for text in (node.participant.title, ", ".join(node.roles)) if text)

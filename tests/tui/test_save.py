@@ -234,3 +234,17 @@ def test_a_suggested_name_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "messages.csv").touch()
     assert exports.suggest_name(what, "csv") == "messages-2.csv"
     assert exports.suggest_name(what, "objects") == "messages"
+
+
+@driven()
+async def test_the_ending_of_the_name_says_the_form(found: Drive, tmp_path: Path) -> None:
+    await save(found, "are shown", "as named", tmp_path / "rows.txt")
+    await found.until(lambda: "The ending says the format" in "".join(found.lines()))
+    await name(found, tmp_path / "rows.csv")
+    await saved(found)
+    assert (tmp_path / "rows.csv").read_text().startswith("number,")
+    await save(found, "are shown", "csv", tmp_path / "rows.bin")
+    assert isinstance(found.window.screen, Chooser)  # bytes cannot be masked
+    await found.press(*"save it", "enter")
+    await saved(found)
+    assert (tmp_path / "rows.bin").stat().st_size > 1000

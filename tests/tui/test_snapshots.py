@@ -22,6 +22,7 @@ from tests.tui.fake_capture import FakeCapture
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
 from tui.screens import page, status_bars
+from tui.screens.compare_page import ComparePage
 from tui.screens.diagram_page import DiagramPage
 from tui.screens.filter_bar import FilterBar
 from tui.screens.folding import FoldingPage
@@ -62,7 +63,7 @@ async def worked(found: Drive) -> None:
     screen, done = found.window.screen, threading.Event()
     if isinstance(screen, FilterBar):
         await found.until(lambda: not screen.is_reading)
-    if isinstance(screen, DiagramPage):
+    if isinstance(screen, DiagramPage | ComparePage):
         await found.until(lambda: screen.page.count > 1)
     if isinstance(screen, ViewsPage):
         await found.until(lambda: screen.maker.is_whole)
@@ -71,7 +72,7 @@ async def worked(found: Drive) -> None:
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
-    await found.until(lambda: not found.main.search._worker.is_searching(forward=True))
+    await found.until(lambda: found.main.search._worker._search is None)
     await found.until(lambda: found.main.activity.meter.is_settled)
 
 
@@ -110,6 +111,7 @@ SCREENS: dict[str, tuple[Way, Way]] = {
     "properties": (keys("i"), keys("escape")),
     "packets": (keys("P"), keys("escape")),
     "diagram": (keys("S"), keys("escape")),
+    "compare": (keys("V"), keys("escape")),
     "follow": (keys("f"), keys("escape")),
 }
 """How to come to a screen, and back."""

@@ -40,6 +40,7 @@ LONGEST = 200
 FOR_ROWS = (
     "pages.open_conversation",
     "navigation.go_to_partner",
+    "pages.open_comparison",
     "pages.open_packets",
     "navigation.toggle_mark",
     "navigation.toggle_ignored",

@@ -95,6 +95,19 @@ def open_diagram(main: MainScreen) -> None:
     main.app.push_screen(page, main.follow_lead)
 
 
+def open_comparison(main: MainScreen) -> None:
+    """Opens the comparison of messages or streams that are marked or selected."""
+    from tui.screens.compare_page import ComparePage, list_subjects
+
+    place, marks = main.timeline.selected, main.timeline.row_lines.marks
+    subjects = list_subjects(main.session, None if place is None else place.row, sorted(marks.marked))
+    if not subjects:
+        main.show_message("nothing to compare: select a message, or mark two with m", "bar-warning")
+        return
+    page = ComparePage(main.palette, main.session, subjects, make_scope(main).list_rows(), main.limits)
+    main.app.push_screen(page, main.follow_lead)
+
+
 def open_graphs(main: MainScreen) -> None:
     """Opens the page of graphs over time of the displayed messages."""
     from tui.screens.graphs_page import GraphsPage

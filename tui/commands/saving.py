@@ -64,31 +64,48 @@ def _choose_form(main: MainScreen, what: ExportChoice) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     names = list_forms(main.session, reading=main.ingest.is_reading)
-    lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
+    lines: list[Choice[str | None]] = [Choice((("name", "as named "), ("", "the ending of the name says it")), None)]
+    lines += [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
     title = f"save {what.title} as" + (
         " (more formats when the capture has been read)" if main.ingest.is_reading else ""
     )
     main.open_dialog(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
 
 
-def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
+def _ask_name(main: MainScreen, what: ExportChoice, form: str | None) -> None:
+    """Asks for the name; its ending says the form, unless it means none. form: None if nothing else says it."""
     from analyzer.export.forms import FORMS, warning
     from tui.model import exports
     from tui.screens.input_line import LineDialog, LineQuestion
+
+    possible = exports.list_forms(main.session, reading=main.ingest.is_reading)
 
     def unheard(done: int | None) -> None:
         """Reports nothing: the request is only checked."""
 
     def check_request(name: str) -> ExportRequest:
-        wanted = exports.make_request(name, form, main.limits, unheard)
+        named = exports.find_form(name, possible) or form
+        if named is None:
+            raise UserError(f"The ending says the format: write one of {exports.list_endings(possible)}")
+        wanted = exports.make_request(name, named, main.limits, unheard)
         exports.is_existing(wanted)
         return wanted
 
-    warned = warning(FORMS[form])
-    hint = HINT if warned is None else f"{warned}. {HINT}"
-    name = "the folder" if FORMS[form].folder else "the file"
-    question = LineQuestion(name, hint, exports.suggest_name(what, form), check_request)
-    main.open_dialog(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
+    def go_on(wanted: ExportRequest) -> None:
+        warned = None if wanted.form == form else warning(FORMS[wanted.form])
+        if warned is None:
+            _unless_there(main, wanted, what)
+        else:
+            _ask(
+                main, warned, "save it", lambda: _unless_there(main, wanted, what), lambda: _ask_name(main, what, form)
+            )
+
+    warned = None if form is None else warning(FORMS[form])
+    endings = exports.list_endings(possible) if form is None else warned
+    hint = HINT if endings is None else f"{endings}. {HINT}"
+    name = "the folder" if form is not None and FORMS[form].folder else "the file"
+    question = LineQuestion(name, hint, exports.suggest_name(what, form or possible[0]), check_request)
+    main.open_dialog(LineDialog(main.palette, question), go_on)
 
 
 def _unless_there(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:
@@ -112,10 +129,15 @@ def _unless_there(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -
 
 def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
     """Asks whether a file may be replaced."""
+    _ask(main, f"{safe_text(path, 60)} already exists", "replace it", yes, no)
+
+
+def _ask(main: MainScreen, title: str, consent: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Asks whether to go on, or to give another name."""
     from tui.screens.chooser import Choice, Chooser
 
-    lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
-    main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} already exists", lines), lambda act: act())
+    lines = [Choice((("", "another name"),), no), Choice((("warning", consent),), yes)]
+    main.open_dialog(Chooser(main.palette, title, lines), lambda act: act())
 
 
 def _save(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from analyzer.render.durations import format_duration
 from analyzer.render.hexdump import format_hexdump_line
 from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
-from analyzer.render.message_text import format_row_place
+from analyzer.render.message_text import format_comments, format_row_place
 from analyzer.render.tree_json import PrintedMessage
 from analyzer.render.tree_text import format_finding, format_title
 from analyzer.session import Session
@@ -111,10 +112,11 @@ def read_detail(
     packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
     about, *more = (
-        *format_row_place(cells, packets, session.comments.read_message(packets), ends),
+        *format_row_place(cells, packets, ends=ends),
         *format_known(known),
     )
     notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
+    notes += map(TreeNote, format_comments(session.comments.read_message(packets)))
     for finding in tree.findings:
         place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
         notes.append(TreeNote(format_finding(finding), place))
@@ -203,13 +205,15 @@ class HexRows:
         """The number of lines of the hex dump, at its current width."""
         return -(-len(self.data) // self.width)
 
-    def make_line(self, number: int, highlight: Span | None) -> Line:
-        """Returns a line, with a span of bytes highlighted."""
+    def make_line(
+        self, number: int, highlight: Span | None, changed: Mapping[Span, str] = MappingProxyType({})
+    ) -> Line:
+        """Returns a line, with a span of bytes highlighted. changed: spans with a style of their own."""
         at = number * self.width
         end = at + self.width
         first = bisect_right(self.masks, at, key=lambda span: span[1])
         masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
-        return format_hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
+        return format_hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits, changed)
 
     def find_columns(self, index: int) -> tuple[int, int]:
         """Returns the cells of byte `index` of a line: the first of its two hex cells, and its character's cell."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -71,6 +71,17 @@ def list_forms(session: Session, *, reading: bool) -> list[str]:
 def suggest_name(what: ExportChoice, form: str) -> str:
     """Suggests a name that does not exist."""
     return find_unused_name(what.name, SUFFIXES.get(form, f".{form}"))
+
+
+def find_form(name: str, forms: Iterable[str]) -> str | None:
+    """Returns the one of some forms that the ending of a name means; None if it means none of them."""
+    ending = os.path.splitext(name.strip())[1].lower()
+    return next((form for form in forms if ending in FORMS[form].suffixes), None)
+
+
+def list_endings(forms: Iterable[str]) -> str:
+    """Lists the ending of a name for each of some forms."""
+    return " ".join(FORMS[form].suffixes[0] for form in forms if FORMS[form].suffixes)
 
 
 def find_unused_name(stem: str, suffix: str) -> str:

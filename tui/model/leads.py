@@ -60,7 +60,13 @@ class ViewLead(NamedTuple):
     view: str
 
 
-Lead = FilterLead | MessageLead | PlaceLead | ViewLead
+class PairLead(NamedTuple):
+    """Leads to the comparison of two messages, on the same page."""
+
+    rows: tuple[int, int]
+
+
+Lead = FilterLead | MessageLead | PlaceLead | ViewLead | PairLead
 
 
 def write_literal(text: str) -> str:

@@ -104,12 +104,16 @@ class ActivityControl:
 
     def cycle_height(self, heights: tuple[int, ...]) -> int:
         """Takes the next of some heights, and returns it."""
-        bar = self.bar
-        bar.height = heights[(heights.index(bar.height) + 1) % len(heights)] if bar.height in heights else heights[0]
+        height = self.bar.height
+        self.set_height(heights[(heights.index(height) + 1) % len(heights)] if height in heights else heights[0])
+        return self.bar.height
+
+    def set_height(self, height: int) -> None:
+        """Sets the number of lines, and reads what more than one of them shows."""
+        self.bar.height = height
         self.meter.skip_pause()
-        if bar.height > 1:
+        if height > 1:
             self.meter.read_moments()
-        return bar.height
 
     # What keys and the mouse do.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, subscribe
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, subscribe_to
+from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, read_error, subscribe_to
 from dissectors.message import Role
 from dissectors.values import text
 
@@ -25,15 +25,19 @@ class UnansweredLogins(Check):
         """By connection the mechanism that was agreed on."""
         self.waiting: BoundedTable[int, str] = BoundedTable()
         """By connection the mechanism of a token that has no answer yet."""
-        self.listeners: BoundedTable[str, None] = BoundedTable()
-        """Servers that clients log in to."""
+        self.listeners: BoundedTable[str, bool] = BoundedTable()
+        """By server whether its listener asks for a login, as answers show."""
         self.questions: BoundedTable[int, bool] = BoundedTable()
         """Connections without a login, and whether an answer to Metadata has come."""
 
     def receive_handshake(self, event: MessageEvent) -> None:
         """Notes that a login begins, with SaslHandshake."""
         self.mechanisms[event.stream] = text(event.values, "mechanism") or ""
-        self.listeners[event.server] = None
+
+    def receive_mechanisms(self, event: MessageEvent) -> None:
+        """Notes that a broker takes a login."""
+        if read_error(event.values) is None and event.server not in self.listeners:
+            self.listeners[event.server] = True
 
     def receive_token(self, event: MessageEvent) -> None:
         """Notes that a token of the client waits for an answer."""
@@ -51,6 +55,7 @@ class UnansweredLogins(Check):
         """Notes that a broker answers, so that it asks for no login."""
         if event.stream in self.questions:
             self.questions[event.stream] = True
+            self.listeners[event.server] = False
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Reports a login whose connection the broker closes without an answer."""
@@ -62,7 +67,7 @@ class UnansweredLogins(Check):
             )
             subject = mechanism and f"mechanism {mechanism}"
             self.emit(Finding(Severity.ERROR, "access-refused", sentence, subject=subject))
-        if self.questions.pop(end.stream) is False and not end.by_client and end.server in self.listeners:
+        if self.questions.pop(end.stream) is False and not end.by_client and self.listeners.get(end.server):
             sentence = (
                 f"the broker closed the connection at the first request: its listener {end.server} asks for a login by "
                 "SASL, with which other clients begin, and this client does not"
@@ -74,4 +79,5 @@ class UnansweredLogins(Check):
     on = subscribe_to("SaslHandshake", REQUESTS, receive_handshake, "mechanism") | subscribe(
         [(KAFKA, None, Role.RAW)], receive_token
     )
+    on |= subscribe_to("SaslHandshake", ANSWERS, receive_mechanisms, "errorCode")
     on |= subscribe_to("Metadata", REQUESTS, receive_question) | subscribe_to("Metadata", ANSWERS, receive_metadata)

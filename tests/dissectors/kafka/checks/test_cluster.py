@@ -46,6 +46,10 @@ def handshake(at: int = 0) -> Step:
     return see("kafka", Context(Role.REQUEST, api_keys()["SaslHandshake"], 0), {"mechanism": "PLAIN"}, 1, at)
 
 
+def takes_login(error: int) -> Step:
+    return see("kafka", Context(Role.RESPONSE, api_keys()["SaslHandshake"], 0), {"errorCode": error}, 1, 0)
+
+
 def token(at: int, *, from_client: bool = True) -> Step:
     seen = see("kafka", Context(Role.RAW, None), {}, 1, at)
     return seen._replace(from_client=from_client)
@@ -128,10 +132,14 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
         ),
         "a login is answered": ([handshake(), token(1), token(2, from_client=False), end(1, 3, by_client=False)], []),
         "a client does not log in where others do": (
-            [handshake(), metadata(1, 2), end(2, 3, by_client=False)],
+            [handshake(), takes_login(0), metadata(1, 2), end(2, 3, by_client=False)],
             ["the broker closed the connection at the first request: its listener "],
         ),
-        "it is answered": ([handshake(), metadata(1, 2), unknown(2, 2), end(2, 3, by_client=False)], []),
+        "it is answered": (
+            [handshake(), takes_login(0), metadata(1, 2), unknown(2, 2), end(2, 3, by_client=False)],
+            [],
+        ),
+        "logins are refused there": ([handshake(), takes_login(34), metadata(1, 2), end(2, 3, by_client=False)], []),
         "nobody logs in there": ([metadata(1, 2), end(2, 3, by_client=False)], []),
         "a client goes": ([handshake(), token(1), end(1, 2, by_client=True)], []),
     },
