@@ -47,9 +47,9 @@ def format_edge(metrics: Metrics) -> str:
 
 
 def write_svg(found: ServiceMap) -> str:
-    """Draws clients at the left and servers at the right; the width of an edge grows with its messages.
+    """Draws clients on the left and servers on the right; the width of an edge grows with its messages.
 
-    A server that speaks to others is at both sides.
+    A server that speaks to others is on both sides.
     """
     servers = list(dict.fromkeys(edge.server for edge in found.edges))
     edges: dict[int, list[Edge]] = {edge.client: [] for edge in found.edges}
@@ -97,7 +97,7 @@ def _draw_edge(edge: Edge, first: int, last: int, most: int) -> str:
 
 
 def write_dot(found: ServiceMap) -> str:
-    """Writes a map in the language of Graphviz."""
+    """Writes a map in Graphviz's language."""
     lines = ["digraph services {", "  rankdir=LR;", '  node [shape=box, fontname="monospace"];']
     for place, node in enumerate(found.nodes):
         style = ", style=filled" if node.participant.is_server else ""
@@ -114,7 +114,7 @@ def _quote_dot(text: str) -> str:
 
 
 def write_mermaid(found: ServiceMap) -> str:
-    """Writes a map as a flowchart of Mermaid."""
+    """Writes a map as a Mermaid flowchart."""
     lines = ["flowchart LR"]
     for place, node in enumerate(found.nodes):
         label = "<br/>".join(quote_mermaid(text) for text in (node.participant.title, ", ".join(node.roles)) if text)
