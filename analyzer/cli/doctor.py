@@ -193,7 +193,7 @@ def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
 
 
 FIRST_PACKETS = 2048
-"""Packets that are read first; each further block has twice as many, so that soon there is something to examine."""
+"""Number of packets in the first block; each further block has twice as many, so findings appear early."""
 
 FIRST_ROWS = 2000
 """Number of messages that are examined before all are read."""

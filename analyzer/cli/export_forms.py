@@ -55,7 +55,7 @@ def check_options(request: ExportRequest, reader: ReaderName, stream: str | None
 
 
 def rows_of(session: Session, wanted: Filter | None, stream: str | None, only: str | None, *, partners: bool) -> Ints:
-    """Returns the chosen rows, rising."""
+    """Returns the chosen rows, ascending."""
     rows = np.arange(len(session.rows))
     if stream is not None:
         rows = np.flatnonzero(session.rows.column("stream") == find_stream(session, stream))

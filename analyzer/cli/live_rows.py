@@ -77,7 +77,7 @@ def print_live_problems(sniffing: LiveSession, form: str, status: LiveStatus) ->
     diagnosis = LiveDiagnosis(session)
 
     def print_new() -> float:
-        """Prints what is new; returns until when the next look waits: looking must not take the time of reading."""
+        """Prints new problems; returns the time of the next check, chosen so that checks do not slow down reading."""
         began = time.monotonic()
         problems = diagnosis.find_new_problems()
         shown = [each for each in problems if not is_retried(each)]

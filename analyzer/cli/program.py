@@ -169,7 +169,7 @@ def program(ctx: click.Context) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Runs the program and gives its exit status; never raises."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a narrow locale must not end it
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a limited encoding must not end it
     try:
         status = _complete() if COMPLETE_VARIABLE in os.environ else _status(list(arguments))
         sys.stdout.flush()

@@ -12,19 +12,19 @@ _PATH, _CONFIG, _NO_NAMES, _VERBOSE = (f"{__name__}.{name}" for name in ("path",
 
 
 def tell_path(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Remembers the path of the configuration file that `--config` names."""
+    """Stores the path of the configuration file that `--config` names."""
     if path is not None:
         context.meta[_PATH] = path
 
 
 def tell_no_names(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Remembers that `-n` was given: addresses and ports are shown without names."""
+    """Stores that `-n` was given: addresses and ports are shown without names."""
     if wanted:
         context.meta[_NO_NAMES] = True
 
 
 def tell_verbose(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Remembers that `-v` was given: similar findings are printed one by one."""
+    """Stores that `-v` was given: similar findings are printed one by one."""
     if wanted:
         context.meta[_VERBOSE] = True
 

@@ -186,7 +186,7 @@ def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:
 def _look(request: CaptureRequest, write: str | None) -> None:
     """Checks the options and reads the configuration with the rights of the user who called sudo. Raises UserError."""
     if SUDO_USER in os.environ:
-        import analyzer.config.reading  # noqa: F401 (who called sudo may be unable to read modules)
+        import analyzer.config.reading  # noqa: F401 (the caller of sudo may be unable to read modules)
     with impersonate_sudo_caller():
         _check(request, write)
         settings()

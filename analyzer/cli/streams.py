@@ -35,7 +35,7 @@ def find_stream(session: Session, wanted: str) -> int:
 def split_last(
     command: str, what: str, files: Sequence[str], is_one: Callable[[str], bool]
 ) -> tuple[Sequence[str], str]:
-    """Returns the files, and the word behind them. Raises UserError if one of them is missing.
+    """Returns the files, and the word after them. Raises UserError if one of them is missing.
 
     command: such as `show`. what: the name of the word in the help, such as NUMBER. is_one: whether a word may be one.
     """

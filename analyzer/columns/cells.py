@@ -52,7 +52,7 @@ def format_integers(values: Array) -> Cells:
     signed = bool(negative.any())
     size: Array = values
     if signed:
-        # Only as an unsigned integer has the lowest signed integer an opposite.
+        # The negative of the lowest signed integer fits only an unsigned one.
         size = values.astype(np.uint64)
         size = np.where(negative, 0 - size, size)
     width = _width(size)

@@ -20,7 +20,7 @@ from dissectors.finding import Finding
 MakeTree = Callable[[Dissector, bytes, Context], Tree]
 
 SHOWN_GAP = 1 << 20
-"""Longest gap in bytes that a tree's source fills with zeros, so that the bytes behind the gap can be dumped."""
+"""Longest gap in bytes that a tree's source fills with zeros, so that the bytes after the gap can be dumped."""
 
 LOST = FieldSpec("lost", "gap")
 

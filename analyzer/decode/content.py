@@ -160,7 +160,7 @@ def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
 
 
 def find_orphans(session: Analysis, rows: Ints) -> Ints:
-    """Returns the indexes (int64, rising) of responses without request among rows."""
+    """Returns the indexes (int64, ascending) of responses without request among rows."""
     code, role, protocol, length = (session.rows.column(name)[rows] for name in ("code", "role", "protocol", "length"))
     return np.flatnonzero((code == NULL) & (role == Role.RESPONSE) & (protocol >= 0) & (length <= LONG))
 

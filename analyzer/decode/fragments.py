@@ -100,7 +100,7 @@ class FragmentTracker:
 
 
 class _FragmentLane:
-    """Holds the latest rows of one operation and direction of a connection; `stop` is behind the last of them."""
+    """Holds the latest rows of one operation and direction of a connection; `stop` is after the last of them."""
 
     def __init__(self) -> None:
         self.stop = 0

@@ -29,7 +29,7 @@ from dissectors.message import Values
 from dissectors.name_binding import BoundName, NameBinding
 
 MOST = 200_000
-"""Number of ids that are remembered; later ones stay without name."""
+"""Number of ids that are kept; later ones stay without name."""
 
 MOST_NAMES = 64
 """Number of names of one id. When there are more, the oldest one except the first is dropped."""

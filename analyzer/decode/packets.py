@@ -106,8 +106,8 @@ def _list_retransmissions(session: Analysis, row: int) -> list[tuple[int, int, i
 def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
     """Returns the numbers of the packets with bytes of `rows`, including retransmissions, each once for a row.
 
-    Returns indexes in `rows` (int64, rising) and as many packet numbers (int64), which rise within a row. streaming: as
-    in count_retransmissions().
+    Returns indexes in `rows` (int64, ascending) and as many packet numbers (int64), which rise within a row. streaming:
+    as in count_retransmissions().
     """
     pieces, index = session.engine.pieces, session.rows
     counts = index.column("count")[rows].astype(np.int64)

@@ -41,7 +41,7 @@ class TopicNamer:
         self._last = 0
 
     def begin_rows(self, rows: Ints) -> bool:
-        """Announces the rows that are written next, in rising order.
+        """Announces the rows that are written next, in ascending order.
 
         Returns False if some of these rows bind a name, because other rows among them may use it.
         """

@@ -405,7 +405,7 @@ class TemplateMatch:
         return self._add_terms(extent.terms) - extent.bias
 
     def _read_content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
-        """Returns the first bytes of a stretch, with zeros behind its end."""
+        """Returns the first bytes of a stretch, with zeros after its end."""
         begin = self.find_position(stretch.extent.begin)
         size = self._measure_stretch(stretch)
         width = int(size.max(initial=0))
@@ -440,7 +440,7 @@ class TemplateMatch:
                 self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
 
     def list_made_texts(self, mark: MadeText) -> list[str]:
-        """Returns each text once that is made of a number in these messages."""
+        """Returns the distinct texts that are made from a number in these messages."""
         return [mark.function(number) for number in np.unique(self._compute_number(mark)).tolist()]
 
     def _compute_number(self, mark: MadeText) -> Ints:

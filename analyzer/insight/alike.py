@@ -110,7 +110,7 @@ def _find_leaves(steps: Sequence[Step], path: Path) -> Iterator[tuple[Leaf, Path
 
 
 class _Numbers(NamedTuple):
-    """Holds numbers of a field: the message of each (rising), and the number."""
+    """Holds numbers of a field: the message of each (ascending), and the number."""
 
     rows: Ints
     values: Ints

@@ -140,7 +140,7 @@ def find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
 def _find_queue(half: Ints, requested: Ints, last: Ints, first: Ints) -> tuple[Ints, Ints]:
     """Returns when the responses before an exchange's own were sent, and the number of these that it had to wait for.
 
-    half: numbers of directions, rising; exchanges are in the order of requests.
+    half: numbers of directions, ascending; exchanges are in the order of requests.
     """
     done = np.zeros(len(half), np.int64)
     ahead = np.zeros(len(half), np.int64)

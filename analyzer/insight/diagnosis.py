@@ -71,7 +71,7 @@ def diagnose(
 
 
 def diagnose_streams(session: Analysis) -> Iterator[LocatedFinding]:
-    """Yields the findings of streams: of their bytes, of the network below, of TLS; of servers with too much to do."""
+    """Yields the findings of streams: about their bytes, the network, TLS, and overloaded servers."""
     yield from (LocatedFinding(row, finding) for row, finding in find_outstanding(session))
     yield from (LocatedFinding(None, *each) for each in session.located)
     for stream, finding in chain(find_network_problems(session), find_tls_problems(session)):
@@ -201,7 +201,7 @@ def _is_pending(session: Analysis, row: int, end: int) -> bool:
 
 
 def _is_tls(session: Analysis, row: int) -> bool:
-    """Whether a message without a protocol is one of a connection in which both sides speak TLS."""
+    """Returns whether a message without a protocol belongs to a connection in which both sides speak TLS."""
     stream = session.rows.cell("stream", row)
     facts = session.engine.tls.find(stream) or read_facts(session, stream)
     return facts is not None and bool(facts.version_name)

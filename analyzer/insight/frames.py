@@ -164,7 +164,7 @@ def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Int
 
 
 def _records(session: Session, numbers: Ints) -> RecordBlock:
-    """Returns the records of packets (rising numbers); fewer if the capture has become shorter."""
+    """Returns the records of packets (ascending numbers); fewer if the capture has become shorter."""
     parts = [make_empty_block()]
     for before, block in session.packets.reread_numbered() if len(numbers) else ():
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()

@@ -33,7 +33,7 @@ SECRET = "(secret)"
 
 
 class RowGroups(NamedTuple):
-    """Entries: the index of a row (rising), and the number of its group; `labels` are the values of the numbers.
+    """Entries: the index of a row (ascending), and the number of its group; `labels` are the values of the numbers.
 
     places: None if each row is in one group, in order.
     """

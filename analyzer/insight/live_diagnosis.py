@@ -24,7 +24,7 @@ SETTLED = 10 * SECOND
 """ns after its last message after which a row of a report does not change any more."""
 
 MOST_KNOWN = 100_000
-"""Number of findings that are remembered, so that they are not reported again."""
+"""Number of findings that are kept, so that they are not reported again."""
 
 _Key = tuple[int | None, int | None, str, str | None, str]
 """Row, stream, code, error, and the text of a finding without row and stream."""

@@ -160,7 +160,7 @@ class _Part:
 class Merger:
     """Merges the messages of a reading, part by part.
 
-    ends: the rows (rising) before which ends of connections are reported. read: makes events of rows.
+    ends: the rows (ascending) before which ends of connections are reported. read: makes events of rows.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class Merger:
             yield _Group(number, handle, places, request, bool(plan.bare & bit))
 
     def _find_answers(self, number: int, part: _Part, ignored: Bools) -> Bools:
-        """Returns which rows answer requests that a correlator ignores; remembers these requests for later parts."""
+        """Returns which rows answer requests that a correlator ignores; keeps these requests for later parts."""
         late = self._ignored.setdefault(number, set())
         begin, end = int(part.rows[0]), int(part.rows[-1]) + 1
         found = np.zeros(len(part.rows), bool)
@@ -278,7 +278,7 @@ class Merger:
         return [places[one:behind] for one, behind in zip(begin.tolist(), end.tolist(), strict=True)]
 
     def _find_requests(self, number: int, part: _Part, first: Ints) -> Ints:
-        """Returns the first row of the group of each response's request; remembers it for responses in later parts."""
+        """Returns the first row of the group of each response's request; keeps it for responses in later parts."""
         late = self._late.setdefault(number, {})
         requests = part.partner.copy()
         begin, end = int(part.rows[0]), int(part.rows[-1]) + 1

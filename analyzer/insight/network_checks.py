@@ -115,7 +115,7 @@ def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iter
 
 
 def _describe_attempts(session: Analysis, server: str, did: str, tried: list[int], *, later: bool) -> str:
-    """What a server did to attempts to connect, in order; later: whether it accepted connections behind them."""
+    """Describes how a server handled attempts to connect, in order. later: whether it accepted later connections."""
     begin = session.engine.streams.column("begin")
     first, last = int(begin[tried[0]]), int(begin[tried[-1]])
     hosts = {name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0] for stream in tried}

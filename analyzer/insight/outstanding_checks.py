@@ -1,4 +1,4 @@
-"""Servers that let so many requests wait that they stop to read, where a protocol says at how many they do."""
+"""Finds servers with so many waiting requests that they stop reading, if the protocol has such a limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissectors.wire.times import lasting
 
 
 def find_outstanding(session: Analysis) -> Iterator[tuple[int, Finding]]:
-    """Yields a finding for each server that had too many requests without an answer, with the row of the first."""
+    """Yields a finding for each server with too many unanswered requests at a time, with the first row."""
     rows = session.rows
     for number, dissector in enumerate(session.engine.known.dissectors):
         if dissector.outstanding_limit is None:
@@ -39,7 +39,7 @@ def find_outstanding(session: Analysis) -> Iterator[tuple[int, Finding]]:
 def _check_server(
     session: Analysis, server: str, requests: Ints, limit: int, setting: str
 ) -> Iterator[tuple[int, Finding]]:
-    """Counts at each request and each answer how many requests wait. requests: rows with answers (int64, n)."""
+    """Counts the waiting requests at each request and answer. requests: rows with answers (int64, n)."""
     times = session.rows.column("time")
     begin, end = times[requests], times[session.rows.column("partner")[requests]]
     moments = np.concatenate([begin, end])

@@ -65,7 +65,7 @@ class Problem:
     """Findings of one code about one subject, reported as one problem.
 
     protocol, error, subject: empty if there is none. port: of the server, if it is about connections and not about
-    messages. rows: the first messages that show it, rising; last: the last one. streams: the connections of findings
+    messages. rows: the first messages that show it, ascending; last: the last one. streams: the connections of findings
     without a message. operations: the number of its messages by operation. clients: the affected clients. cause: the
     problem that explains this one; effects: those that this one explains.
     """

@@ -28,7 +28,7 @@ from dissectors.wire.fast_path import NULL, distinct
 from dissectors.wire.secret import Secret
 
 OF_EACH, SAMPLE = 64, 4096
-"""Messages of an operation, version and client that are read for a setting, and of all of them together."""
+"""Maximum number of messages that are read for a setting: of an operation, version and client, and in total."""
 
 VALUES, NAMED = 16, 8
 """Number of values that a setting may have, and number of clients that are kept with one."""
@@ -227,7 +227,7 @@ def _format_value(field: FieldPath, value: Any) -> str:
 
 
 def _choose_evenly(reader: RowReader, rows: Ints) -> Ints:
-    """Returns at most OF_EACH rows of each protocol, operation, version and client, rising."""
+    """Returns at most OF_EACH rows of each protocol, operation, version and client, ascending."""
     if not len(rows):
         return rows
     columns = [reader.take_cells(name, rows) for name in ("protocol", "operation", "version", "client")]

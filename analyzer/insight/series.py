@@ -1,9 +1,9 @@
-"""Metrics over time, a series for each value of a field: columns of equal intervals, for graphs.
+"""Metrics over time, one series for each value of a field: columns of equal intervals, for graphs.
 
-Theory. A series is a group of messages that is measured in each interval, so all figures are those of
-analyzer.insight.metrics, exact percentiles included. Only the largest groups become series, because nobody tells fifty
-lines apart. Requests in flight are counted from the begins and ends of exchanges: the figure of an interval is the
-greatest number at one time in it, so that a burst that is shorter than the interval is seen.
+Theory. A series is a group of messages that is measured in each interval. So all metrics are those of
+analyzer.insight.metrics, including exact percentiles. Only the largest groups become series, because a graph of fifty
+lines is unreadable. Requests in flight are counted from the starts and ends of exchanges. The value of an interval is
+the maximum number at one time, so bursts shorter than the interval are visible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 
 SERVER = "server"
-"""The name by which messages are grouped by the server of their connection."""
+"""The name that groups messages by the server of their connection."""
 
 MOST_SERIES = 12
 
@@ -37,7 +37,7 @@ class SeriesTable:
     """Metrics of some series over n intervals.
 
     begins: of the intervals, ns since 1970; length: of each, ns. values: by the name of a metric, shape (series, n),
-    NaN where there is none. Messages, bytes and errors are per second, latencies in ns.
+    NaN if there is none. Messages, bytes and errors are per second, latencies in ns.
     """
 
     begins: Sequence[int]
@@ -56,9 +56,9 @@ IN_FLIGHT = "in_flight"
 
 @dataclass(frozen=True)
 class SeriesGroups:
-    """The largest groups by one field, and all messages as the last group.
+    """The largest groups by one field; the last group has all messages.
 
-    grouped: entries of these groups. labels: of the groups but the last. more: the number of smaller groups.
+    grouped: the entries of these groups. labels: of the groups except the last. more: the number of smaller groups.
     """
 
     grouped: RowGroups
@@ -71,12 +71,12 @@ class SeriesGroups:
 
     @cached_property
     def count(self) -> int:
-        """The number of groups, with that of all messages."""
+        """The number of groups, including that of all messages."""
         return len(self.labels) + 1
 
 
 def choose_groups(study: Study, by: str | None, most: int = MOST_SERIES) -> SeriesGroups:
-    """Chooses the largest groups by a field, SERVER or None: all messages. Raises UserError for an unknown field."""
+    """Chooses the largest groups by a field or SERVER; None: only all messages. Raises UserError for a wrong field."""
     rows = np.arange(len(study.rows))
     if by is None:
         return SeriesGroups(RowGroups(None, np.zeros(len(rows), np.int64), [()]), (), 0)
@@ -132,7 +132,7 @@ def _read_metric(found: Sequence[Metrics], name: str) -> Floats:
 
 
 def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -> Ints:
-    """Returns the greatest number of requests that waited at one time, shape (count, wide): by group and interval.
+    """Returns the maximum number of simultaneously waiting requests by group and interval, shape (count, wide).
 
     A request without an answer waits until the last packet of its connection.
     """
@@ -144,7 +144,7 @@ def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -
     interval = np.clip(times // length - first // length, 0, max(wide - 1, 0))
     groups = np.concatenate((keys, keys))
     order = np.lexsort((-change, times, groups))
-    level = np.cumsum(change[order])  # each exchange begins and ends, so that the next group begins at 0
+    level = np.cumsum(change[order])  # each exchange begins and ends, so the next group begins at 0
     cells = (groups * wide + interval)[order]
     peaks = np.zeros(count * wide, np.int64)
     np.maximum.at(peaks, cells, level)
@@ -156,7 +156,7 @@ def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -
 
 
 def _list_exchanges(study: Study, grouped: RowGroups) -> tuple[Ints, Ints, Ints]:
-    """Returns group, row of the request, and end (ns since 1970) of each exchange of which a group has a message."""
+    """Returns group, row of the request, and end (ns since 1970) of each exchange with a message in the group."""
     session, rows, facts = study.reader.session, study.rows, study.facts
     table = session.rows
     partner = table.column("partner")[rows].astype(np.int64)

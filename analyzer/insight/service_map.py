@@ -1,6 +1,6 @@
-"""Who speaks to whom: clients and servers as nodes, and between two of them an edge with its metrics.
+"""The service map: clients and servers as nodes, and an edge with metrics between each two that communicate.
 
-Theory. Nodes are the participants of sequence diagrams; clients that tell no name are one node for each host, because
+Theory. Nodes are the participants of sequence diagrams. Clients without a name are one node for each host, because
 their ports change with every connection. The rows between a client and a server are a group, so rate, latency and
 errors are those of statistics. A server has the roles of the operations that it answers without an error
 (Dissector.server_roles).
@@ -27,7 +27,7 @@ from dissectors.wire.fast_path import NULL
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A client or a server. roles: what a server is, such as a group coordinator."""
+    """A client or a server. roles: of a server, such as group coordinator."""
 
     participant: Participant
     roles: tuple[str, ...]
@@ -35,7 +35,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The messages between a client and a server, by the numbers of their nodes. streams: their connections, rising."""
+    """The messages between a client and a server, by the numbers of the nodes. streams: connections, ascending."""
 
     client: int
     server: int
@@ -45,7 +45,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class ServiceMap:
-    """Nodes, and edges with most messages first."""
+    """The nodes, and the edges sorted by messages, most first."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
@@ -72,7 +72,7 @@ def build_map(study: Study, names: ReportedNames) -> ServiceMap:
 
 
 def _merge_ports(each: Participant) -> Participant:
-    """Returns a client without a name as its host."""
+    """Returns a client without its port; other participants stay."""
     if each.is_server or not each.address:
         return each
     name = each.name if each.name != each.address else host_of(each.address)
@@ -80,7 +80,7 @@ def _merge_ports(each: Participant) -> Participant:
 
 
 def _find_roles(study: Study, sides: Ints) -> dict[int, list[str]]:
-    """Returns the roles of each server by its node, in the order of their names."""
+    """Returns the roles of each server, sorted by name, by the number of its node."""
     session, facts = study.reader.session, study.facts
     table = session.rows
     protocol, partner = (table.column(name)[study.rows] for name in ("protocol", "partner"))

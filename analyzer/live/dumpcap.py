@@ -45,7 +45,7 @@ while read -r line; do
   wait
 done
 """
-"""The limit of files, 4 or 8 MiB, is for standard error: what a program says beyond it is lost, and nothing else."""
+"""The limit of files, 4 or 8 MiB, only affects standard error: output of a program beyond it is lost."""
 
 READ = 1 << 20
 """Bytes read at once, and bytes of the pipe."""

@@ -143,7 +143,7 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
 ]:  # fmt: skip
     """Starts a process. Its standard error goes to a file without a name, so the process never waits for us."""
     try:
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 (the owner of the process closes it)
     except OSError as error:
         raise CaptureError(f"Cannot create temporary files: {error.strerror}. Set TMPDIR to another folder.") from None
     try:

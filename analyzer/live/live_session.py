@@ -134,7 +134,7 @@ class LiveSession(SelfClosing):
 
 
 def _are_local(interfaces: Iterable[str]) -> bool:
-    """Whether all interfaces are of this machine and of the network namespace of this process."""
+    """Returns whether all interfaces belong to this machine and to the network namespace of this process."""
     return {name for _, name in socket.if_nameindex()} | {ANY} >= set(interfaces)
 
 

@@ -1,10 +1,10 @@
-"""The processes of this machine at the ends of live connections, by /proc.
+"""Finds the processes of this machine at the ends of live connections, in /proc.
 
-Theory. /proc/net/tcp and tcp6 have a line for each socket: both of its ends and its inode. A link in /proc/PID/fd names
-the inode, too. So a process is found only by all four parts of a connection, never by a port alone. Looking costs time
-in proportion to the sockets and descriptors of the machine. So it happens when there are new connections, ends with the
-last one that is found, and takes a share of the time. A connection that is over before somebody looks has no process;
-one whose socket nobody has accepted yet is looked for again.
+Theory. /proc/net/tcp and tcp6 have a line for each socket, with both of its ends and its inode. A link in /proc/PID/fd
+also contains the inode. So a process is found only by all four parts of a connection, never by a port alone. The cost
+of a search is proportional to the sockets and descriptors of the machine. So a search runs only for new connections,
+ends when the last one is found, and takes a limited share of the time. A connection that closes before the search has
+no process. If the socket was not accepted yet, the search is repeated.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from analyzer.tcp.streams import StreamTable
 
 PROC = Path("/proc")
 MAPPED = "0000000000000000FFFF0000"
-"""What stands in front of an IPv4 address in tcp6."""
+"""The prefix of an IPv4 address in tcp6."""
 
 SHARE, BURST = 0.05, 0.5
-"""The part of the time that looking may take, and the seconds of it that may be taken at once."""
+"""The share of the time that searches may take, and the seconds that may be used at once."""
 
 PAUSE = 0.2
-"""Seconds until connections that were not found are looked for again, if no new ones come before."""
+"""Seconds until the search for missing connections is repeated, if no new ones come before."""
 
 MOST_WANTED, MOST_KNOWN = 1_000, 100_000
-"""Connections that are looked for, and whose processes are remembered; the oldest go first."""
+"""Maximum number of connections that are searched for, and of those with a known process; the oldest are dropped."""
 
 MOST_LOOKS = 4
-"""How often a connection is looked for."""
+"""Maximum number of searches for a connection."""
 
 MOST_TABLE, MOST_LINKS = 16 << 20, 200_000
-"""Bytes of a table of sockets, and links of descriptors, that are read in one look."""
+"""Maximum bytes of a table of sockets, and number of links of descriptors, that one search reads."""
 
 
 class Ends(NamedTuple):
-    """A connection as the system writes it: HEX:PORT of the end that a socket has here, and of the other one."""
+    """A connection in the system's notation: HEX:PORT of the end of the socket here, and of the other end."""
 
     here: str
     there: str
@@ -64,7 +64,7 @@ class LocalProcesses(SocketOwners):
         return self._known.get((stream, side))
 
     def look(self) -> None:
-        """Looks for the processes of new connections, and again for those that were not found."""
+        """Searches for the processes of new connections, and again for those that were not found."""
         now, new = time.monotonic(), len(self._streams) > self._seen
         if not new and not self._wanted:
             return
@@ -98,13 +98,13 @@ class LocalProcesses(SocketOwners):
 
 
 class OwnerFinder:
-    """Finds owners of sockets; those that had one before are asked first."""
+    """Finds owners of sockets; searches first the processes that owned one before."""
 
     def __init__(self) -> None:
         self._recent: OrderedDict[int, None] = OrderedDict()
 
     def find_owners(self, wanted: Collection[Ends]) -> dict[Ends, SocketOwner]:
-        """Returns the processes of the connections that have a socket here whose owner this user may see."""
+        """Returns the processes of those connections that have a socket here whose owner this user may see."""
         inodes = dict(_list_sockets(wanted))
         found: dict[Ends, SocketOwner] = {}
         for pid, inode in self._list_links(inodes):
@@ -119,7 +119,7 @@ class OwnerFinder:
         return found
 
     def _list_links(self, inodes: Collection[str]) -> Iterator[tuple[int, str]]:
-        """Yields process and inode of links to wanted sockets."""
+        """Yields process and inode of each link to a wanted socket."""
         rest = MOST_LINKS
         if not inodes:
             return
@@ -127,7 +127,7 @@ class OwnerFinder:
         others = (int(name) for name in os.listdir(PROC) if name.isdecimal() and int(name) not in self._recent)
         for pid in (*recent, *others):
             folder = f"{PROC}/{pid}/fd"
-            with suppress(OSError):  # it has ended, or is somebody else's
+            with suppress(OSError):  # it has ended, or belongs to another user
                 for descriptor in os.listdir(folder):
                     rest -= 1
                     link = os.readlink(f"{folder}/{descriptor}")
@@ -138,7 +138,7 @@ class OwnerFinder:
 
 
 def _list_sockets(wanted: Collection[Ends]) -> Iterator[tuple[str, Ends]]:
-    """Yields inode and ends of wanted sockets that a process may have."""
+    """Yields inode and ends of each wanted socket whose process this user may see."""
     own = None if os.geteuid() == 0 else str(os.geteuid())
     for name in ("tcp", "tcp6"):
         with suppress(OSError), open(PROC / "self" / "net" / name) as table:
@@ -159,7 +159,7 @@ def _read_name(pid: int) -> str | None:
 
 
 def write_end(address: bytes, port: int) -> str:
-    """Returns an end as /proc/net/tcp has it: words of four bytes in the order of this machine, then the port."""
+    """Formats an end as in /proc/net/tcp: words of four bytes in the byte order of this machine, then the port."""
     mapped = bytes.fromhex("00" * 10 + "ffff")
     words = address.removeprefix(mapped) if len(address) == 16 else address
     text = "".join(f"{int.from_bytes(words[at : at + 4], sys.byteorder):08X}" for at in range(0, len(words), 4))

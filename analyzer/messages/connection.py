@@ -115,7 +115,7 @@ class Connection:
         )
 
     def _is_ascending(self, layer: TlsLayer, side: int) -> bool:
-        """Returns whether the bytes of an incomplete record came behind those of all messages before it."""
+        """Returns whether the bytes of an incomplete record came after those of all messages before it."""
         spans = layer.session.halves[side].reader.spans
         if not spans or self.framers is None:
             return True
@@ -131,7 +131,7 @@ class Connection:
 
     @property
     def is_finished(self) -> bool:
-        """Whether both sides have sent their FIN, and all bytes before were handed on."""
+        """Whether both sides have sent their FIN, and all bytes before were passed on."""
         return self.has_finished(0) and self.has_finished(1)
 
     @property
@@ -147,12 +147,12 @@ class Connection:
         )
 
     def has_finished(self, side: int) -> bool:
-        """Returns whether this side has sent its FIN, and all bytes before were handed on."""
+        """Returns whether this side has sent its FIN, and all bytes before were passed on."""
         fin = self.fin[side]
         return fin is not None and self.halves[side].next >= fin and not self.early[side]
 
     def has_reached(self, side: int, needed: int) -> bool:
-        """Returns whether all bytes of a side before offset `needed` were handed on and framed; a FIN counts as one."""
+        """Returns whether all bytes of a side before offset `needed` were passed on and framed; a FIN counts as one."""
         early = self.early[side]
         came = (early[0].piece.offset if early else self.halves[side].next) >= needed
         return (came and not self.is_hunting_before(side, needed)) or self.has_finished(side)

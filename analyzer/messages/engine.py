@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from analyzer.tls.keys import Secrets
 
 WORTH_A_ROUND = 96
-"""Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
+"""Minimum number of clean packets of a protocol, over all connections, for a round of the fast path."""
 
 WORTH_A_RUN = 3
-"""The same bound for one connection, in a round that is worth it."""
+"""The same for one connection in such a round."""
 
 WORTH_DECRYPTING = 16
-"""The same bound for one connection with TLS."""
+"""The same for one connection with TLS."""
 
 LONGEST_UNLOOKED = 64
 """Largest number of packets of a connection that take the slow path before the fast path is considered again."""
@@ -182,7 +182,7 @@ class Engine:
         return self._append(chunk)
 
     def current(self, flow: int) -> tuple[int, FlowMemory]:
-        """Returns a flow's current stream, and what is remembered of the flow."""
+        """Returns a flow's current stream, and what is kept of the flow."""
         return self.assigner.current(flow), self.assigner.memory(flow)
 
     def connection(self, stream: int) -> Connection | None:
@@ -372,7 +372,7 @@ class Engine:
         """Decrypts the packets of TLS connections; returns the works that continue, with the packets of each."""
         if all(work.connection.tls is None for work, _ in taken):
             return taken
-        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only who has keys pays for it
+        from analyzer.messages.tls_fast_path import decrypt_run, limit_run  # lazy: only needed with keys
 
         found = []
         for work, count in taken:

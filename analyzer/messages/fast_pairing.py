@@ -2,7 +2,7 @@
 
 Theory. Requests wait in queues: one for each connection if responses come in order, else one for each connection,
 requesting side, kind and key. The i-th response of a queue belongs to its i-th request. This is checked: the request
-must be the earlier one, and its key the same. A response behind all requests of its queue is an orphan. If a pair fails
+must be the earlier one, and its key the same. A response after all requests of its queue is an orphan. If a pair fails
 the check, or a message changes the meaning of later ones, its connection goes through its Conversation, which is the
 reference implementation.
 
@@ -205,7 +205,7 @@ def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
 
 
 def _keep_latest(owner: Ints, place: Ints) -> Ints:
-    """Returns which waiting rows are remembered: the latest ones of each owner (sorted)."""
+    """Returns which waiting rows are kept: the latest ones of each owner (sorted)."""
     begin, end = find_runs(owner)
     if not (end - begin > MOST_WAITING).any():
         return np.arange(len(owner))
@@ -334,6 +334,6 @@ def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]
     carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
-    # If nothing is answered, requests are remembered in order, and the conversation forgets the oldest.
+    # If nothing is answered, requests are kept in order, and the conversation forgets the oldest.
     found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
     return found

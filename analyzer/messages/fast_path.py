@@ -165,7 +165,7 @@ def _next_seq(connection: Connection, side: int) -> int:
 
 
 def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> Segments:
-    """Returns the payload of the next packets of each work, behind the unclaimed pieces of its framers."""
+    """Returns the payload of the next packets of each work, after the unclaimed pieces of its framers."""
     counts = [count if work.decrypted is None else 0 for work, count in taken]
     packets = np.concatenate([work.packets[work.at :][:count] for (work, _), count in zip(taken, counts, strict=True)])
     owner = np.repeat(np.arange(len(taken)), counts)
@@ -197,7 +197,7 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
 
 
 def _list_early_segments(taken: Sequence[tuple[ConnectionWork, int]]) -> Array:
-    """Returns the unclaimed pieces of framers, and the plaintext of TLS connections behind them.
+    """Returns the unclaimed pieces of framers, and the plaintext of TLS connections after them.
 
     Shape (6, n): half-stream, location, length, packet, time, and the packet with which a segment was readable.
     """

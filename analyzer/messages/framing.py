@@ -1,14 +1,14 @@
 """Cuts the bytes of one half-stream into messages.
 
-Theory. In step, each message contains its length, and the next one begins behind it. A gap inside a message does no
+Theory. In step, each message contains its length, and the next one begins after it. A gap inside a message does no
 harm, because its end is known. The framer falls out of step when a length is invalid, or when a gap has swallowed a
 length. Then it hunts for the next place where a message plausibly begins, and the bytes before it become a raw run.
 
-A place counts if the dissector finds it plausible and something confirms it: plausible messages behind it, or an end
+A place counts if the dissector finds it plausible and something confirms it: plausible messages after it, or an end
 where a segment ends. The number of messages that must follow depends on their evidence: two requests are enough, while
 responses resemble many other things. A place whose message is longer than the bytes so far waits, and is a rival of
-later places: behind a rival a place needs a proof, and an end is not enough. The same holds for a response to no known
-request, and for a client's first message with little evidence behind other bytes. At a gap and at the end, places that
+later places: after a rival a place needs a proof, and an end is not enough. The same holds for a response to no known
+request, and for a client's first message with little evidence after other bytes. At a gap and at the end, places that
 still wait are given up, and the first of the others is taken.
 
 The length of a message comes from its length prefix, or from the dissector's Framer if a protocol has no prefix or
@@ -30,7 +30,7 @@ from analyzer.tcp.reassembly import Piece
 from dissectors.api import PREFIX, SURE, Conversation, Dissector, Framer
 
 HUNT_BYTES = 64 * 1024
-"""Bytes of an unbroken run in which every position is tried; behind them only beginnings of segments are."""
+"""Bytes of an unbroken run in which every position is tried; after them only beginnings of segments are."""
 
 UNCONFIRMED_BYTES = 1 << 20
 """Largest length of a message, found by hunting, that may stay unconfirmed."""
@@ -92,7 +92,7 @@ class StreamFramer:
 
     @property
     def settled(self) -> bool:
-        """Whether the framer is in step, behind all gaps, and the next message depends on nothing before it."""
+        """Whether the framer is in step and past all gaps, and the next message depends on nothing before it."""
         return self.synced and not self.gaps and (self.framer is None or self.framer.settled)
 
     @property
@@ -102,7 +102,7 @@ class StreamFramer:
 
     @property
     def end(self) -> int:
-        """Stream offset behind the last unclaimed byte."""
+        """Stream offset after the last unclaimed byte."""
         return self.pieces[-1].end
 
     def feed(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
@@ -192,7 +192,7 @@ class StreamFramer:
         return framing.size(head) if len(head) == framing.width else -framing.width
 
     def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """Returns the length of a message with a gap; 0 if it is unknown, or the bytes behind it contradict it."""
+        """Returns the length of a message with a gap; 0 if it is unknown, or the bytes after it contradict it."""
         if self.framer is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)

@@ -50,7 +50,7 @@ class MessageComments:
         return found
 
     def read_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
-        """Returns the comments on several rows, and for each its (rising) index into `rows`."""
+        """Returns the comments on several rows, and for each its (ascending) index into `rows`."""
         places, comments = self._find_comments(rows)
         texts = [] if self._packets is None else self._packets.read_texts(comments)
         for packet, text in self._written.items():

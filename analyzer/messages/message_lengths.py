@@ -81,7 +81,7 @@ class PrefixLengths(LengthReader):
 
 
 class VarintLengths(LengthReader):
-    """Reads lengths from a varint behind the first bytes."""
+    """Reads lengths from a varint after the first bytes."""
 
     def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""

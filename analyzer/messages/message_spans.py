@@ -17,7 +17,7 @@ from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
 from analyzer.messages.message_lengths import ByteStore, LengthReader
 
 WORTH_A_LOOK = 16
-"""Number of segments with another message below which they are read one by one."""
+"""Minimum number of segments with another message that are read together; fewer are read one by one."""
 
 
 class Segments(NamedTuple):

@@ -67,7 +67,7 @@ class ConnectionEvidence(NamedTuple):
 
 
 def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
-    """Decides the protocol, or returns None to wait for more bytes. It looks behind a proxy's preamble."""
+    """Decides the protocol, or returns None to wait for more bytes. Skips the preamble of a proxy."""
     first, second = seen.prefixes
     for side, prefix in enumerate(seen.prefixes):
         proxy = foreign(prefix) if side != 1 - seen.client else None

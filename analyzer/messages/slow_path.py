@@ -126,7 +126,7 @@ class SlowPath:
     def _release(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Hands on pieces that are not early any more, or have waited long enough.
 
-        A piece that has waited long enough is handed on alone, and only if no other can be, because the other side may
+        A piece that has waited long enough is passed on alone, and only if no other can be, because the other side may
         wait for it. The rest of a message that it acknowledged is lost then.
         """
         rows: list[PendingRow] = []
@@ -143,7 +143,7 @@ class SlowPath:
         return rows
 
     def _next_early(self, connection: Connection, packet: ConnectionPacket) -> int | None:
-        """Returns the side whose first early piece is handed on now, or None if all must wait."""
+        """Returns the side whose first early piece is passed on now, or None if all must wait."""
         impatient = None
         for side in (0, 1):
             early = connection.early[side]
@@ -217,7 +217,7 @@ def _choose_next_side(connection: Connection, left: Sequence[deque[_Arrival]]) -
 
 
 def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
-    """Gives up the rest of a message that `answer` acknowledges; returns the gap and the pieces behind it."""
+    """Gives up the rest of a message that `answer` acknowledges; returns the gap and the pieces after it."""
     if connection.early[side] or not _holds_part(connection, side):
         return []
     fin = connection.fin[side]  # an acknowledged FIN is not a byte

@@ -2,7 +2,7 @@
 
 Theory. After the handshake nearly all records carry application data under one secret. The payload of many packets is
 read at once, and its records are opened in runs. A record that a run cannot open, such as a key update or an alert,
-ends it. The packet that completes that record takes the slow path, together with all packets behind it until the
+ends it. The packet that completes that record takes the slow path, together with all packets after it until the
 connection is steady again. Plaintext goes to the annex of the store; its segments replace those of the packets.
 
 The reference implementation is analyzer.messages.tls_layer; tests/analyzer/messages/test_tls.py compares the two.
@@ -35,7 +35,7 @@ class RunStore(Protocol):
     """Reads ciphertext and keeps plaintext; implemented by Store."""
 
     def read_joined(self, locations: Ints, lengths: Ints, *, before: bytes) -> bytes:
-        """Returns `before`, and the bytes at n locations behind it, as one bytes object."""
+        """Returns `before`, and the bytes at n locations after it, as one bytes object."""
 
     def append(self, data: bytes) -> int:
         """Keeps bytes; returns their location."""
@@ -65,9 +65,9 @@ class PlainSegments(NamedTuple):
 
 
 class OpenedRecords(NamedTuple):
-    """Holds n records (int64, n): where each ends behind the buffered bytes and segments, its plaintext, its packet.
+    """Holds n records (int64, n): where each ends after the buffered bytes and segments, its plaintext, its packet.
 
-    texts: decrypted content, which may have a content type behind the plaintext. length: of the plaintext. closing: the
+    texts: decrypted content, which may have a content type after the plaintext. length: of the plaintext. closing: the
     segment that completes each record. unusual: packet that completes a record for the slow path; -1 for none.
     """
 
@@ -163,13 +163,13 @@ def _read_columns(block: PacketBlock, packets: Ints) -> PacketBytes:
 
 
 def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -> OpenedRecords:
-    """Opens the records that the segments of a direction complete, behind the bytes in its reader."""
+    """Opens the records that the segments of a direction complete, after the bytes in its reader."""
     half = layer.session.halves[side]
     assert half.cipher is not None
     rest, number = half.reader.rest, half.number
     ends, lengths, texts = [], [], list[bytes]()
     line_end = len(rest) + np.cumsum(wire.length)
-    begin, unusual = 0, -1  # of `rest`, behind the bytes that the reader holds
+    begin, unusual = 0, -1  # of `rest`, after the bytes that the reader holds
     for first, last in _cut_into_chunks(wire.length):
         data = store.read_joined(wire.at[first:last], wire.length[first:last], before=rest)
         run = open_run(half.cipher, number, data)
@@ -189,7 +189,7 @@ def _open_side(layer: TlsLayer, side: int, wire: PacketBytes, store: RunStore) -
 
 
 def _cut_into_chunks(length: Ints) -> Iterator[tuple[int, int]]:
-    """Yields the first segment and the one behind the last of each chunk."""
+    """Yields the first segment and the one after the last of each chunk."""
     chunk = np.cumsum(length) // CHUNK
     edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(length)]
     return ((first, last) for first, last in pairwise(edges) if last > first)
@@ -232,7 +232,7 @@ def _divide(layer: TlsLayer, side: int, wire: PacketBytes, opened: OpenedRecords
 
 
 def _read_rest(buffered: bytes, wire: PacketBytes, line_end: Ints, taken: int, store: RunStore) -> bytes:
-    """Returns the bytes of a direction behind the first `taken` ones."""
+    """Returns the bytes of a direction after the first `taken` ones."""
     line_end = line_end[len(line_end) - len(wire.at) :]
     first = int(np.searchsorted(line_end, taken, "right"))
     if first == len(wire.at):
@@ -245,7 +245,7 @@ def _read_rest(buffered: bytes, wire: PacketBytes, line_end: Ints, taken: int, s
 
 
 def _cut_spans(length: Ints, packet: Ints, time: Ints, taken: int) -> list[Span]:
-    """Returns the spans behind the first `taken` bytes."""
+    """Returns the spans after the first `taken` bytes."""
     line_end = np.cumsum(length)
     first = int(np.searchsorted(line_end, taken, "right"))
     left = length[first:].copy()

@@ -222,7 +222,7 @@ def _receive_result(pipe: BinaryIO, child: int) -> Any:
     data = pipe.read(int.from_bytes(head)) if len(head) == _HEAD else b""
     if not data or len(data) < int.from_bytes(head):
         raise _LostError(child)
-    return pickle.loads(data)  # noqa: S301  what a child of this process has written
+    return pickle.loads(data)  # noqa: S301  written by a child of this process
 
 
 class _Turns:

@@ -51,7 +51,7 @@ class LeafVisitor(Protocol):
         """Handles a field at `at` in messages `rows`; a message occurs once for each value of the field.
 
         size: bytes of a field without fixed width, below zero for null. Returns the messages that drop out, or None. A
-        position may be behind a message's end; then the message drops out by itself.
+        position may be past a message's end; such a message drops out without help.
         """
 
 
@@ -201,7 +201,7 @@ class _Walk:
         self.end = outer
 
     def _pass_until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
-        """Passes elements, or members behind their keys, up to the end of the enclosing structure."""
+        """Passes elements, or members after their keys, up to the end of the enclosing structure."""
         for index in counting():
             rows = self.keep_rows(rows)
             rows = rows[self.at[rows] < self.end[rows]]
@@ -238,7 +238,7 @@ class _Walk:
             self.good[dropped] = False
 
     def _read_size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
-        """Passes a run and the length, count or presence behind it; returns the rows with a valid one, and these."""
+        """Passes a run and the length, count or presence after it; returns the rows with a valid one, and these."""
         rows = self._pass_run(run, rows)
         there = self._source.gather(self.at[rows], length.size)
         if length.code is None:

@@ -79,7 +79,7 @@ def load_nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
 
 
 class ErrorColumn(NamedTuple):
-    """Holds which of n rows report an error: `places`, their indexes (rising), and for each its number in `kinds`."""
+    """Holds the rows with an error among n: `places` (their indexes, ascending), and the number of each in `kinds`."""
 
     places: Ints
     numbers: Ints
@@ -106,7 +106,7 @@ def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, tot
 
 
 def _list_errors(session: Analysis, rows: Ints) -> list[tuple[int, tuple[int, str]]]:
-    """Returns the indexes in `rows` (rising) that report an error, with their errors."""
+    """Returns the indexes in `rows` (ascending) that report an error, with their errors."""
     left = np.flatnonzero(~_find_quiet_rows(session, rows))
     found = []
     begin = 0

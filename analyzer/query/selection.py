@@ -1,7 +1,7 @@
 """Selects the rows to print: applies a filter, an order and a limit while rows are read.
 
 Theory. Messages are read for as few rows as possible. Without an order, a head is searched from the front and a tail
-from the back, in windows of rows that grow; the rows behind are never decoded. An order needs all rows first, and so
+from the back, in growing windows of rows; the other rows are never decoded. An order needs all rows first, and so
 does the tail of a stream.
 """
 

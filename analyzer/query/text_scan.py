@@ -1,15 +1,15 @@
-"""Which of many messages can contain a text at all: the fast path of the field `text`.
+"""Finds the messages that can contain a text, without decoding each: the fast path of the field `text`.
 
-Theory. The texts of a message are its summary line, and the texts and numbers of its body. Most stand in its bytes as
-they are. So alike messages are read by templates (analyzer.decode.template_decoder), which tell what else there is: the
-constants between symbolic values, numbers in digits, and texts made of numbers. A message without the text in its bytes
-can have it only where one of these takes part. Templates without such a place are done; of others the texts are made,
-in columns. Nested values, such as records that were compressed, are searched as they were decoded. A message that
-matches no template may contain anything.
+Theory. The texts of a message are its summary line, and the texts and numbers of its body. Most of them occur in its
+bytes unchanged. So the scan searches the bytes, and uses templates (analyzer.decode.template_decoder) for similar
+messages. A template shows the other texts: constants between symbolic values, numbers in digits, and texts made from
+numbers. If the bytes of a message do not contain the text, only these can. A template in which they cannot needs no
+more work; for the others the texts are made, in columns. Nested values, such as compressed records, are searched after
+decoding. A message that matches no template may contain anything.
 
-The scan looks for a part of the text that is ASCII, in lower case. Only `_LOWERED` become ASCII by lower(); bytes with
-one of them may contain anything. The reference is to decode each message; tests/analyzer/query/test_text_scan.py
-compares the two.
+The scan looks for a part of the text that is ASCII, in lower case. The characters of `_LOWERED` are the only others
+that lower() converts to ASCII. Bytes with one of them may contain anything. The reference implementation decodes each
+message; tests/analyzer/query/test_text_scan.py compares the two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable
 
 _LOWERED: Mapping[str, str] = {"i": "\u0130", "k": "\u212a"}
-"""The only characters beyond ASCII that lower() makes ASCII of, by what it makes."""
+"""ASCII letter -> the only character beyond ASCII that lower() converts to it."""
 
 _RUN = re.compile("[\x20-\x7e]+")
 _DIGITS, _HEX_DIGITS = frozenset("-0123456789"), frozenset("0123456789abcdef")
@@ -42,14 +42,14 @@ _EMPTY: Ints = np.zeros(0, np.int64)
 
 
 class TextMatches(NamedTuple):
-    """Which of n rows contain a text (bool, n), and which of the others may, so that they must be decoded."""
+    """Which of n rows contain a text (bool, n), and which others may contain it, so that they must be decoded."""
 
     certain: Bools
     possible: Bools
 
 
 class ScanPlan(NamedTuple):
-    """The part of a text that a scan looks for, and whether lower-case text that contains it contains all of it."""
+    """The part of a text that a scan looks for, and whether text that contains it in lower case contains all of it."""
 
     run: str
     is_whole: bool
@@ -76,7 +76,7 @@ class TextScan:
         self._decoder = TemplateDecoder(reader, self._make_texts)
 
     def find_matches(self, rows: Ints) -> TextMatches:
-        """Scans rows, ascending; those that are like no others are possible matches."""
+        """Scans rows in ascending order. Rows that match no template are possible matches."""
         found = [self._scan_part(part) for part in split_rows(self._reader.session, rows, TOGETHER, TOGETHER_BYTES)]
         none = np.zeros(0, bool)
         certain, possible = (
@@ -93,7 +93,7 @@ class TextScan:
         return TextMatches(certain, possible & ~certain)
 
     def _scan_group(self, group: TemplateGroup) -> tuple[Bools, Bools]:
-        """Returns which rows of a group have the run in a text that was made, and in bytes or nested values."""
+        """Returns which rows of a group contain the run in a text of the template, and in bytes or nested values."""
         match = group.match
         stored = np.fromiter(map(self._may_contain, match.read_messages()), bool, len(match.rows))
         made, in_bytes = np.zeros(len(stored), bool), bool(stored.any())
@@ -137,7 +137,7 @@ class TextScan:
             yield from (text for text in list_texts(value) if self._run in text.lower())
 
     def _find_in_slot(self, match: TemplateMatch, slot: str) -> Bools:
-        """Returns which messages of a match have the run in a text."""
+        """Returns which messages of a match contain the run in one text of the template."""
         parts = match.make_parts(slot)
         count = len(match.rows)
         if len(parts) == 1 and not isinstance(parts[0], bytes):
@@ -166,7 +166,7 @@ class TextScan:
         return self._data in data.lower() or any(other in data for other in self._others)
 
     def _is_in_value(self, value: Any, known: dict[int, Ints]) -> bool:
-        """Returns whether a nested value may contain the run. known: rows with it of columns, by the columns' id."""
+        """Returns whether a nested value may contain the run. known: matching rows of columns, by the columns' id."""
         if type(value) is RowTable:
             rows = known.get(id(value.columns))
             if rows is None:
@@ -186,7 +186,7 @@ class TextScan:
         return self._find_rows(columns, hits)
 
     def _find_rows(self, columns: FlatColumns, hits: Ints) -> Ints:
-        """Returns the rows that may have the run: those at places of their data, and those with numbers like it."""
+        """Returns the rows that may contain the run: those with a hit in their data or with a matching number."""
         found = [_EMPTY]
         for column in columns.columns:
             if isinstance(column, IntegerColumn):
@@ -204,7 +204,7 @@ class TextScan:
         return np.unique(np.concatenate(found))
 
     def _find_in_data(self, data: bytes) -> Iterator[int]:
-        """Yields each place that may begin the run."""
+        """Yields each offset at which the run may begin."""
         for wanted, searched in ((self._data, data.lower()), *((other, data) for other in self._others)):
             at = searched.find(wanted)
             while at >= 0:
@@ -213,9 +213,9 @@ class TextScan:
 
 
 def _can_contain(parts: Sequence[bytes | Marked], run: str, match: TemplateMatch) -> bool:
-    """Returns whether a text of parts can contain the run elsewhere than within one text of the messages."""
+    """Returns whether a text of parts can contain the run, except within a single text of the messages."""
     begun: set[int] = set()
-    """How much of the run may stand at the end of the parts so far."""
+    """The lengths of beginnings of the run with which the parts so far may end."""
 
     for part in parts:
         if isinstance(part, bytes):
@@ -236,7 +236,7 @@ def _can_contain(parts: Sequence[bytes | Marked], run: str, match: TemplateMatch
 
 
 def _continue_within(characters: frozenset[str], run: str, begun: set[int]) -> set[int]:
-    """Returns how much of the run may stand at the end of a text of any of these characters."""
+    """Returns the lengths of beginnings of the run with which a text of these characters may end."""
     found: set[int] = set()
     for done in (0, *begun):
         at = done
@@ -247,7 +247,7 @@ def _continue_within(characters: frozenset[str], run: str, begun: set[int]) -> s
 
 
 def _list_characters(part: Marked, match: TemplateMatch) -> frozenset[str]:
-    """Returns the characters, in lower case, that a mark can have."""
+    """Returns the characters, in lower case, that the text of a mark can have."""
     if type(part) is Integer:
         return _DIGITS
     if type(part) is Hex:

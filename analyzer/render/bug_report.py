@@ -21,7 +21,7 @@ MOST_STEPS = 12
 
 
 def find_version() -> str:
-    """Returns the version of the installed package, as its metadata has it."""
+    """Returns the version of the installed package, from its metadata."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 

@@ -130,7 +130,7 @@ def _count_fitting(text: str, width: int) -> int:
 
 
 def _find_before_number(text: str, at: int) -> int:
-    """Returns a place to cut; in or behind a number, the place before it, because a cut number misleads."""
+    """Returns a place to cut; in or after a number, the place before it, because a cut number misleads."""
     begin = max(at - _BEFORE, 0)
     for found in _NUMBER.finditer(text, begin, at + _BEHIND):
         if found.start() < at <= found.end():
@@ -139,7 +139,7 @@ def _find_before_number(text: str, at: int) -> int:
 
 
 def _find_behind_number(text: str, at: int) -> int:
-    """Returns the same, but the place behind the number."""
+    """Returns the same, but the place after the number."""
     for found in _NUMBER.finditer(text, max(at - _BEFORE, 0), at + _BEFORE):
         if found.start() <= at < found.end():
             return found.end()

@@ -26,5 +26,5 @@ class LineNamer:
         return found
 
     def fill_in_names(self, body: Body, dissector: Dissector, context: Context) -> Body:
-        """Returns a body with names, for the rows that the namer was told last."""
+        """Returns a body with names, for the rows last passed to the namer."""
         return body if self._naming is None else self._naming.fill_in_names(dissector, body, context)

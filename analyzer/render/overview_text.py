@@ -135,7 +135,7 @@ def _shorten_versions(versions: Sequence[int]) -> str:
 
 
 def _find_range(operations: Sequence[OperationMetrics]) -> tuple[int, int]:
-    """Returns the first bucket of latencies that is not empty, and the one behind the last; (0, 0) if all are empty."""
+    """Returns the first bucket of latencies that is not empty, and the one after the last; (0, 0) if all are empty."""
     there = [place for each in operations for place, many in enumerate(each.latencies) if many]
     return (min(there), min(max(there) + 1, len(EDGES) - 1)) if there else (0, 0)
 
@@ -155,7 +155,7 @@ LABEL_WIDTH = 46
 """Characters of a line beside the sparkline over time."""
 
 LONGEST, LEAST, BEHIND, ERROR_LINES = 50, 10, 14, 2
-"""Characters of a part of a sentence, and of the first one behind a long title; characters for the count of the rest;
+"""Characters of a part of a sentence, and of the first one after a long title; characters for the count of the rest;
 lines for errors.
 """
 

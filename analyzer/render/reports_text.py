@@ -34,7 +34,7 @@ Show = Callable[[Any], str]
 
 
 def _format_time(time: int) -> str:
-    """A time (ns since 1970) as a clock to the millisecond."""
+    """Formats a time (ns since 1970) as a time of day to the millisecond."""
     seconds, rest = divmod(time, SECOND)
     return f"{_format_seconds(seconds)}.{rest // 1_000_000:03}"
 
@@ -57,7 +57,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "mess
 _LEFT = frozenset({"text", "texts", "sentence"})
 _FIRST, _MESSAGES = "first", "messages"
 _EMPTY = frozenset({"", "0"})
-"""Cells that say nothing."""
+"""Cells without information."""
 
 
 def format_cell(column: ReportColumn, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""SVG documents that load nothing and run nothing: what the pictures of this package share."""
+"""SVG documents that load nothing and run nothing: the common parts of the diagrams of this package."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def write_document(width: int, height: int, style: str, body: Iterable[str]) -> 
 
 
 def write_text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Writes a text. kind: its class. anchor: which end of it is at `x`."""
+    """Writes a text. kind: its class. anchor: the end of the text at `x`."""
     return f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def cut(text: str, most: int) -> str:
-    """Cuts a text that is longer than `most` characters."""
+    """Cuts a text to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

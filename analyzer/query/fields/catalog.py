@@ -297,7 +297,7 @@ def list_fields(word: str | None = None) -> Iterator[FieldPath]:
 
 
 def list_short_fields(word: str | None = None) -> Iterator[FieldPath]:
-    """Returns the fields of any message and those with an alias whose name contains a word; all if there is none."""
+    """Yields the fields of all messages and those with an alias whose name contains a word; all for None."""
     yield from (find_field(name) for name in [*NAMES, *list_shared_names()] if _has_word(name, word))
     for protocol, catalog in _list_catalogs():
         names = (*(f"{protocol}.{each.name}" for each in catalog.field_aliases()), *catalog.aliases())

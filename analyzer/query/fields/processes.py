@@ -1,4 +1,4 @@
-"""Fields that tell which process is at an end of a message's connection, in a live capture on its machine."""
+"""Fields for the processes at the ends of a message's connection, in a live capture on their machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissectors.wire.fast_path import distinct
 def read_owner(
     read: Callable[[SocketOwner], str | int], *, of_client: bool
 ) -> Callable[[RowReader, Ints], Sequence[Dense]]:
-    """Returns a reader of a part of the process at the client's or the server's end; rows of others have no value."""
+    """Returns a reader of one attribute of the client's or the server's process; other rows have no value."""
 
     def read_column(reader: RowReader, rows: Ints) -> Sequence[Dense]:
         session = reader.session

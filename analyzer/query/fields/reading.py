@@ -46,7 +46,7 @@ class ReportedError(NamedTuple):
 
 
 class FieldOccurrences(NamedTuple):
-    """Holds values of a field: `places` are indexes of the requested rows, rising, one for each value."""
+    """Holds values of a field: `places` are indexes of the requested rows, ascending, one for each value."""
 
     places: Ints
     values: list[Any]
@@ -81,7 +81,7 @@ class FieldReader:
         return [_add_number(column, field) for column in found] if _find_addition(field) else found
 
     def read_occurrences(self, field: FieldPath, rows: Ints) -> FieldValues:
-        """Returns the values of a field: of `rows[n]` with n rising, without nulls and missing values.
+        """Returns the values of a field: of `rows[n]` with n ascending, without nulls and missing values.
 
         Returns an array if all values are integers. `rows` rise and have no duplicates.
         """

@@ -16,7 +16,7 @@ from analyzer.query.fields.gathered import FieldValues, make_list
 from dissectors.session_state import Partition, SessionChange
 
 MOST = 100_000
-"""Number of partitions that are remembered for a session."""
+"""Number of partitions that are kept for a session."""
 
 MOST_UNANSWERED = 64
 """Number of changes of a session that can be undone if the broker refuses them."""
@@ -124,7 +124,7 @@ class RequestHistory:
     """Holds the requests of one operation on one connection that use sessions.
 
     openings: requests that may have opened a session that has not been used yet. rows, topics: the history; requests
-    from each of these rows (rising) on read these topics.
+    from each of these rows (ascending) on read these topics.
     """
 
     sessions: dict[Key, SessionState] = field(default_factory=dict)

@@ -31,7 +31,7 @@ from dissectors.session_state import SessionKind
 from dissectors.wire.fast_path import NULL
 
 MOST_SESSIONS = 1000
-"""Number of sessions of a connection that are remembered. Above it, the oldest one is dropped."""
+"""Number of sessions of a connection that are kept. Above it, the oldest one is dropped."""
 
 MOST_REMEMBERED = 4_000_000
 """Number of topics and partition numbers in all histories, above which no changes are recorded."""

@@ -85,7 +85,7 @@ class _Notes:
         self._noted[id(leaf)].append((rows, at, size))
 
     def read_notes(self, key: int) -> tuple[Ints, Ints, Ints]:
-        """Returns messages (rising), positions in them, and sizes (0 if fixed) of a field, without nulls."""
+        """Returns messages (ascending), positions in them, and sizes (0 if fixed) of a field, without nulls."""
         noted = self._noted[key]
         none = np.zeros(0, np.int64)
         rows = np.concatenate([none, *(rows for rows, _, _ in noted)])

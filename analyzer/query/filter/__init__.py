@@ -1,6 +1,6 @@
-"""The display filter: a text that says which rows are wanted, checked once and asked of any number of rows.
+"""The display filter: a text that selects rows. It is checked once and can be applied to any number of rows.
 
-text -> parse (nodes) -> check (names looked up, literals read) -> bound (functions over columns) -> mask
+text -> parse (nodes) -> check (names looked up, literals read) -> bind (functions over columns) -> mask
 """
 
 from __future__ import annotations

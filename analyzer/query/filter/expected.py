@@ -21,7 +21,7 @@ from analyzer.query.filter.parse import FilterParser, NamedFilters
 from analyzer.query.filter.scan import FIELD, FilterScanner
 
 _BEFORE = frozenset(" \t\n\r\f\v({[,=<>!&|~^")
-"""Characters behind which a new word can begin at once."""
+"""Characters after which a new word can begin at once."""
 
 _SIGN = re.compile(r"[=!<>~&^|]+|\w+")
 _MACRO = re.compile(r"\$(?:\{[\w.-]*\}?|[\w-]*)")

@@ -163,7 +163,7 @@ class _Bound:
 
 
 def can_scan(checked: Checked) -> bool:
-    """Returns whether scans find most of the rows for which a part of a filter reads whole messages."""
+    """Returns whether a part of a filter reads whole messages only for texts that a scan can find."""
     if isinstance(checked, FieldTest):
         return not checked.field.is_large or _plan_scan(checked) is not None
     return all(map(can_scan, checked.parts))

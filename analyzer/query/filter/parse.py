@@ -12,8 +12,8 @@
 
 Theory. No field has the name of a word of the language, and the right side of an operator is never a field. So a bare
 word there is a text, as in `role == response`. The parser has one function for each rule and reads from left to right
-without going back. Where it cannot continue, the error says where, and what it expected. A named filter stands for its
-text in parentheses.
+without going back. If it cannot continue, the error names the position and the expected tokens. A named filter means
+its text in parentheses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The scanner of filters: words, symbols, numbers, literals, and errors with their position.
 
-Theory. The meaning of a character depends on where it is: a bare word behind an operator may contain signs that are
+Theory. The meaning of a character depends on where it is: a bare word after an operator may contain signs that are
 symbols elsewhere. So the text is not split into tokens in advance. The parser (parse.py) asks for each token that may
-come next, and the scanner takes it, with the space behind it, or does not.
+come next, and the scanner takes it, with the space after it, or does not.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FilterScanner:
         self._at = match.end()
 
     def _find_end(self) -> int:
-        """Returns the end of the last token, without the space behind it."""
+        """Returns the end of the last token, without the space after it."""
         return self._stop
 
     def _take_word(self) -> str | None:

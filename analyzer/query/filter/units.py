@@ -38,7 +38,7 @@ def parse_number(text: str) -> tuple[Fraction, str] | None:
 
 
 def find_unknown_unit(text: str) -> str | None:
-    """Returns the text behind a number that looks like a unit, or None."""
+    """Returns the text after a number that looks like a unit, or None."""
     match = _NUMBER.fullmatch(text)
     return None if match is None or match[5] in UNITS else match[5] or None
 
