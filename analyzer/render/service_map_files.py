@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import log10
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.metrics import Metrics
-from analyzer.insight.service_map import Edge, ServiceMap
+from analyzer.insight.service_map import Edge, Node, ServiceMap
 from analyzer.render.amounts import format_counted, format_rate, format_share
 from analyzer.render.durations import format_duration
 from analyzer.render.sequence_files import quote_mermaid
 from analyzer.render.svg import cut, write_document, write_text
 
-BOX, LINE, WIDTH, MARGIN = 250, 64, 1100, 20
-"""Sizes in pixels: the width of a node, the height per node, the width of the drawing, and its margin."""
+BOX, LABEL, LINE, GAP, WIDTH, MARGIN = 250, 300, 18, 16, 1200, 20
+"""Pixels: the widths of a node and of an edge's label, the height of a label and between nodes, the picture's width and
+its margin.
+"""
 
-SHARES = (0.2, 0.8)
-"""Positions of the first and the last of three labels, as fractions of the length of an edge."""
+LEAST = 44
+"""The least height of a node in pixels."""
 
 LONGEST = 34
 MOST_WIDTH = 6
@@ -45,56 +47,53 @@ def format_edge(metrics: Metrics) -> str:
 
 
 def write_svg(found: ServiceMap) -> str:
-    """Draws clients on the left and servers on the right; the width of an edge grows with its messages."""
-    columns = [
-        [place for place, node in enumerate(found.nodes) if node.participant.is_server is is_server]
-        for is_server in (False, True)
-    ]
-    tall = max(*map(len, columns), 1)
-    spots = {}
-    for side, column in enumerate(columns):
-        for at, place in enumerate(column):
-            spots[place] = side, round(MARGIN + LINE * (at + 0.5) * tall / len(column))
-    return write_document(WIDTH, 2 * MARGIN + LINE * tall, STYLE, _list_svg(found, spots))
+    """Draws clients on the left and servers on the right; the width of an edge grows with its messages.
+
+    A server that speaks to others is on both sides.
+    """
+    servers = list(dict.fromkeys(edge.server for edge in found.edges))
+    edges: dict[int, list[Edge]] = {edge.client: [] for edge in found.edges}
+    for edge in sorted(found.edges, key=lambda edge: servers.index(edge.server)):
+        edges[edge.client].append(edge)
+    tall = sum(_measure_client(mine) + GAP for mine in edges.values())
+    tall = max(tall, len(servers) * (LEAST + GAP))
+    ends = {server: round(MARGIN + tall * (at + 0.5) / len(servers)) for at, server in enumerate(servers)}
+    return write_document(WIDTH, 2 * MARGIN + tall, STYLE, _list_svg(found, edges, ends))
 
 
-def _list_svg(found: ServiceMap, spots: dict[int, tuple[int, int]]) -> Iterator[str]:
+def _measure_client(edges: Sequence[Edge]) -> int:
+    return max(LEAST, LINE * len(edges))
+
+
+def _list_svg(found: ServiceMap, edges: Mapping[int, Sequence[Edge]], ends: Mapping[int, int]) -> Iterator[str]:
     most = max((edge.metrics.messages for edge in found.edges), default=1)
-    for edge in found.edges:
-        yield _draw_edge(edge, spots, most)
-    for place, edge in enumerate(found.edges):
-        yield _label_edge(edge, spots, place)
-    for place, node in enumerate(found.nodes):
-        side, y = spots[place]
-        x = MARGIN if not side else WIDTH - MARGIN - BOX
-        yield f'<rect class="node" x="{x}" y="{y - 22}" width="{BOX}" height="44" rx="4"/>'
-        yield write_text(x + 8, y - 4, cut(safe_text(node.participant.title), LONGEST), "head")
-        yield write_text(x + 8, y + 13, cut(", ".join(node.roles), LONGEST), "note")
+    top = MARGIN
+    for client, mine in edges.items():
+        tall = _measure_client(mine)
+        yield _draw_node(found.nodes[client], MARGIN, top, tall)
+        for at, edge in enumerate(mine):
+            y = top + round(tall * (at + 0.5) / len(mine))
+            kind = "error" if edge.metrics.errors else "note"
+            yield write_text(MARGIN + BOX + 8, y + 4, cut(format_edge(edge.metrics), LONGEST + 10), kind)
+            yield _draw_edge(edge, y, ends[edge.server], most)
+        top += tall + GAP
+    for server, y in ends.items():
+        yield _draw_node(found.nodes[server], WIDTH - MARGIN - BOX, y - LEAST // 2, LEAST)
 
 
-def _draw_edge(edge: Edge, spots: dict[int, tuple[int, int]], most: int) -> str:
-    (side, first), (_, last) = spots[edge.client], spots[edge.server]
-    right = WIDTH - MARGIN - BOX
+def _draw_node(node: Node, x: int, y: int, tall: int) -> str:
+    box = f'<rect class="node" x="{x}" y="{y}" width="{BOX}" height="{tall}" rx="4"/>'
+    name = write_text(x + 8, y + 18, cut(safe_text(node.participant.title), LONGEST), "head")
+    return f"{box}{name}{write_text(x + 8, y + 35, cut(', '.join(node.roles), LONGEST), 'note')}"
+
+
+def _draw_edge(edge: Edge, first: int, last: int, most: int) -> str:
+    left, right = MARGIN + BOX + LABEL, WIDTH - MARGIN - BOX
+    middle = (left + right) // 2
     thick = 1 + (MOST_WIDTH - 1) * log10(1 + edge.metrics.messages) / log10(1 + most)
     colour = COLOURS["error" if edge.metrics.errors else "edge"]
-    if side:
-        bend = right - 120 - abs(last - first) // 4
-        way = f"M{right} {first}C{bend} {first} {bend} {last} {right} {last}"
-    else:
-        way = f"M{MARGIN + BOX} {first}L{right} {last}"
+    way = f"M{left} {first}C{middle} {first} {middle} {last} {right} {last}"
     return f'<path d="{way}" stroke="{colour}" stroke-width="{thick:.1f}" stroke-opacity="0.55"/>'
-
-
-def _label_edge(edge: Edge, spots: dict[int, tuple[int, int]], place: int) -> str:
-    (side, first), (_, last) = spots[edge.client], spots[edge.server]
-    left, right = MARGIN + BOX, WIDTH - MARGIN - BOX
-    share = SHARES[0] + (SHARES[1] - SHARES[0]) * (place % 3) / 2
-    x, y = left + (right - left) * share, first + (last - first) * share
-    if side:
-        x, y = right - 130, (first + last) / 2
-    anchor = "start" if share == SHARES[0] else "middle" if share < SHARES[1] else "end"
-    kind = "error" if edge.metrics.errors else "note"
-    return write_text(round(x), round(y) - 4, format_edge(edge.metrics), kind, "middle" if side else anchor)
 
 
 def write_dot(found: ServiceMap) -> str:

@@ -16,6 +16,10 @@ _WEIGHTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """The bits of a cell's dots, by line and column."""
 
 
+SIGNS = (" ", *(chr(_BLANK + bits) for bits in range(1, 256)))
+"""The sign of a cell by its bits."""
+
+
 class BrailleCanvas:
     """Dots of `width` by `height` cells; line 0 is at the top."""
 
@@ -32,14 +36,12 @@ class BrailleCanvas:
     def draw_curve(self, heights: Ints) -> None:
         """Draws a curve through a height for each dot of the width, counted from the bottom; -1 interrupts it."""
         tall, wide = self.dots.shape
-        before = -1
-        for x, height in enumerate(heights[:wide].tolist()):
-            if height >= 0:
-                low, high = (height, height) if before < 0 else (min(before, height), max(before, height))
-                top = low + 1 if before > height else low
-                bottom = high - 1 if 0 <= before < height else high
-                self.dots[tall - 1 - max(bottom, height) : tall - min(top, height), x] = True
-            before = height
+        mine = np.full(wide, -1, np.int64)
+        mine[: len(heights)] = heights[:wide]
+        before = np.concatenate((mine[:1], mine[:-1]))
+        before = np.where(before < 0, mine, before)
+        levels = np.arange(tall - 1, -1, -1)[:, None]
+        self.dots |= (levels >= np.minimum(before, mine)) & (levels <= np.maximum(before, mine)) & (mine >= 0)
 
     def make_cells(self) -> Ints:
         """Returns the bits of each cell, shape (height, width)."""
@@ -50,4 +52,4 @@ class BrailleCanvas:
 
     def make_lines(self) -> list[str]:
         """Returns a text for each line of cells."""
-        return ["".join([chr(_BLANK + bits) if bits else " " for bits in row]) for row in self.make_cells().tolist()]
+        return ["".join([SIGNS[bits] for bits in row]) for row in self.make_cells().tolist()]

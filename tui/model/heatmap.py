@@ -133,7 +133,8 @@ class HeatmapView(TextView):
             return super().make_lines(width, state)
         heat = self._get_heat(width, state)
         ranges = self._choose_ranges(heat, state)
-        at = [place.dots.get_intervals(cell)[0] for cell in range(place.cells)]
+        dots = place.dots
+        at = [dots.get_intervals(cell)[0] for cell in range(place.cells)]
         levels = find_levels(ranges.counts)[:, at].tolist()
         chosen = None if state.times is None else heat.axis.find_intervals(state.times)
         return [self._make_line(ranges, line, levels[line], heat.axis, chosen) for line in range(len(ranges.bounds))]

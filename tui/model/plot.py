@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Floats, Ints
 from analyzer.render.lines import Line
-from tui.model.braille import DOWN, BrailleCanvas
+from tui.model.braille import DOWN, SIGNS, BrailleCanvas
 from tui.model.drawing import ChartCells
 from tui.model.time_axis import PlotPlace
 
@@ -102,8 +101,7 @@ def draw_plot(
     for y in range(height):
         label = labels.get(y, "")
         edge = "┤" if label else "│"
-        texts = _join_runs(bits[y].tolist(), [lines[each].style if each >= 0 else "dim" for each in styles[y].tolist()])
-        found.append((("dim", f"{label:>{margin - 1}}{edge}"), *texts))
+        found.append((("dim", f"{label:>{margin - 1}}{edge}"), *_join_runs(bits[y], styles[y], lines)))
     return [*found, *place.times.draw(wide, margin)]
 
 
@@ -121,7 +119,14 @@ def _place_labels(axis: ValueAxis, height: int) -> dict[int, str]:
     return {height - 1 - tall // DOWN: axis.show(tick) for tick, tall in zip(axis.ticks, heights, strict=True)}
 
 
-def _join_runs(bits: Sequence[int], styles: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Joins cells of one style to spans."""
-    for style, group in groupby(zip(styles, bits, strict=True), lambda pair: pair[0]):
-        yield style, "".join(chr(0x2800 + dots) if dots else " " for _, dots in group)
+def _join_runs(bits: Ints, places: Ints, lines: Sequence[PlotLine]) -> Iterator[tuple[str, str]]:
+    """Joins the cells of a line of the screen to spans of one style; an empty cell goes on in the style before it.
+
+    bits: of each cell. places: of the line that gives a cell its style, -1 for none.
+    """
+    text = "".join([SIGNS[dots] for dots in bits.tolist()])
+    drawn = np.flatnonzero(places >= 0)
+    begins = drawn[np.flatnonzero(np.diff(places[drawn], prepend=-1))].tolist()
+    yield "dim", text[: begins[0]] if begins else text
+    for begin, end in zip(begins, [*begins[1:], len(text)], strict=True) if begins else ():
+        yield lines[int(places[begin])].style, text[begin:end]
