@@ -56,6 +56,9 @@ _LONGEST = 100
 MOST_NAMES = 4
 """Number of names that a text lists; the others are counted."""
 
+_ATTEMPTS = frozenset({"connection-refused", "no-handshake"})
+"""Findings of attempts to connect: those before a server begins to listen, and later ones, are two problems."""
+
 _Key = tuple[str, str, str, str | None, int, Severity | None]
 """Protocol, code, error, subject (None: several); port of the server and severity if it is only about connections."""
 
@@ -136,7 +139,7 @@ class ProblemTable:
         protocol = "" if dissector is None else dissector.name
         port = find_server_port(self._session, found.stream) if found.stream is not None else 0
         finding = found.finding
-        severity = None if found.stream is None else finding.severity
+        severity = finding.severity if finding.code in _ATTEMPTS else None
         key: _Key = (protocol, finding.code, found.error or "", finding.subject, port, severity)
         problem = self._found.get(key)
         if problem is None:

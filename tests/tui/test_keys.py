@@ -17,7 +17,7 @@ from tui.model.detail import find_range
 
 def test_every_key_is_bound_once_and_reported_in_help() -> None:
     for where in TITLES:
-        places = (where,) if where in ("time", "diagram", "graphs", "map") else (where, "pane", "screen")
+        places = (where,) if where in ("time", "diagram", "graphs", "map", "compare") else (where, "pane", "screen")
         keys = [key for row in KEYS if row.place in places for key in row.keys.split(",") if key]
         again = {"o", "O"} if where in ("folding", "views") else set()  # pages have an order of their own
         assert len(keys) == len(set(keys)) + len(again & {key for key in keys if keys.count(key) > 1}), where
