@@ -1,6 +1,6 @@
 # Needs Python 3.11 or later, make and a package registry; nothing else. Everything lives in .venv, see CONTRIBUTING.md.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo picture docs docs-reference test test-full bench bench-quick bench-pipeline profile lint format lock clean
+.PHONY: help setup demo picture cast docs docs-reference test test-full bench bench-quick bench-pipeline profile lint format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -24,6 +24,7 @@ help:
 	@echo "make profile      where the time goes, by room"
 	@echo "make lint         the checks alone; make format mends what can be mended"
 	@echo "make picture      paint the picture in README.md anew"
+	@echo "make cast         record the terminal UI for asciinema anew"
 	@echo "make docs         build the site of docs/ into build/site"
 	@echo "make docs-reference   write the pages of docs/reference that are made from the code"
 	@echo "make lock         write requirements/*.lock anew (needs uv)"
@@ -70,6 +71,10 @@ demo: $(READY)
 # The picture in README.md, painted by the program itself.
 picture: $(READY)
 	$(BIN)/python -m tui.picture captures/mixed.pcapng docs/open.svg
+
+# The same program in use, for `asciinema play docs/open.cast`.
+cast: $(READY)
+	$(BIN)/python -m docs.cast captures/zookeeper-ensemble.pcap.zst docs/open.cast
 
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site

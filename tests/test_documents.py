@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from functools import cache
@@ -15,6 +16,7 @@ import pytest
 from analyzer.cli.program import COMMANDS
 from analyzer.config import load
 from analyzer.query.filter import compile_filter
+from benchmarks.screen import Screen
 from tests.documents import (
     DOCUMENTS,
     PAGES,
@@ -168,3 +170,15 @@ def test_documents_use_the_words_of_the_glossary(path: Path) -> None:
     """Metaphors that the project once used do not come back."""
     prose = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     assert OLD_WORDS.findall(re.sub(r"`[^`\n]+`", "", prose)) == []
+
+
+def test_the_recording_shows_the_pages_of_the_terminal_ui() -> None:
+    header, *lines = (ROOT / "docs" / "open.cast").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    screen = Screen(json.loads(header)["width"], json.loads(header)["height"])
+    titles = []
+    for _, _, text in events:
+        screen.feed(text.encode())
+        titles.append(screen.line(0).strip())
+    assert [time for time, _, _ in events] == sorted(time for time, _, _ in events)
+    assert all(any(title.startswith(page) for title in titles) for page in ("Findings", "Graphs", "Service map"))
