@@ -184,7 +184,7 @@ class ProblemTable:
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = max(problem.examples, key=lambda each: each.finding.severity).finding
         triage = None if not problem.error else self._load_triage(problem.protocol)
-        meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
+        meaning = None if triage is None else triage.explain_error(problem.error, problem.operations)
         general, of_error = ADVICE.get(problem.code, ""), "" if meaning is None else meaning.advice
         by_error = problem.code in ADVISED_BY_ERROR
         advice = first.advice or ((of_error or general) if by_error else (general or of_error))
