@@ -132,7 +132,9 @@ class CaptureReader(DataSourceReader):
         return self._query.options.partitions or -(-sum(file.size for file in files) // SHARE_BYTES) or 1
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yields the rows of a partition."""
+        """Yields the rows of a partition. Spark makes one without a value where there is none."""
+        if partition.value is None:
+            return iter(())
         files, share = partition.value
         options = replace(self._query.options, fields=self._columns.has("fields"))
         rows = build_capture_rows(files, options, self._query.table, share, self._wanted)

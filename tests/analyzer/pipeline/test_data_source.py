@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In
+from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, InputPartition
 from pyspark.sql.types import StructType
 
 from analyzer.decode.jsonable import Limits
@@ -136,6 +136,9 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
     ]
     assert rows
     assert {row["source_ip"] for row in rows} == {"127.0.0.1"}
+    list(found.pushFilters([EqualTo(("capture",), "another")]))
+    assert not found.partitions()
+    assert not list(found.read(InputPartition(None)))  # as Spark asks where there is none
 
 
 @pytest.mark.parametrize(
