@@ -144,8 +144,7 @@ class Session(Analysis):
         if inputs:
             return Session(inputs, decode_as=rules, reader=self._reader, names=self._names, secrets=self._secrets)
         found = self._reopen(rules)
-        for packet, text in self.comments.written.items():
-            found.comments.write(packet, text)
+        found.comments.copy_from(self.comments)
         return found
 
     def _reopen(self, rules: Mapping[DecodeAsTarget, str]) -> Session:

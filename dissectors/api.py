@@ -245,7 +245,7 @@ class Dissector(ABC):
     """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
     outstanding_limit: tuple[int, str] | None = None
-    """How many requests wait when a server stops to read from its clients by default, and the setting that says so."""
+    """How many requests wait when a server stops reading from its clients by default, and the setting that says so."""
 
     describe_error: Callable[[str, Values, Values], str | None] | None = None
     """What a request asked for that an answer refuses, with its numbers: a sentence made of the error's name and the

@@ -116,7 +116,7 @@ CODES: dict[str, str] = {
     "producers-in-turns": "producers take a topic from one another again and again (only doctor reports it)",
     "reconnect-loop": "a client requests the same producer or consumer again and again (only doctor reports it)",
     "outstanding-limit": (
-        "so many requests wait that a server stops to read from its clients (only doctor reports it)"
+        "so many requests wait that a server stops reading from its clients (only doctor reports it)"
     ),
     "oversized-packet": "a packet is near the bound of jute.maxbuffer, or beyond it",
     "word-refused": "the server does not answer this four-letter word: it is not on its list",

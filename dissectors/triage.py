@@ -9,7 +9,7 @@ into their cause.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -89,6 +89,11 @@ class Triage(NamedTuple):
     def weigh_error(self, name: str, operation: str | None = None) -> ErrorMeaning:
         """Returns what an error means as the answer to an operation, also one that the table does not name."""
         return self.errors.get(f"{operation}: {name}") or self.errors.get(name, UNKNOWN_ERROR)
+
+    def explain_error(self, name: str, operations: Iterable[str]) -> ErrorMeaning:
+        """Returns what an error means to several operations: its general meaning if it differs between them."""
+        meanings = {self.weigh_error(name, operation) for operation in operations}
+        return meanings.pop() if len(meanings) == 1 else self.weigh_error(name)
 
 
 _SECOND = 1_000_000_000

@@ -18,6 +18,11 @@ def text(values: Mapping[str, Any], name: str) -> str | None:
     return found or None if isinstance(found, str) else None
 
 
+def shorten(text: str, longest: int = 200) -> str:
+    """Returns a text, or its beginning and "..." if it has more characters than that."""
+    return text if len(text) <= longest else f"{text[:longest].rstrip()}..."
+
+
 def struct(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Returns a struct field; an empty one if it is missing."""
     found = values.get(name)

@@ -154,9 +154,10 @@ class TuiApp(CrashGuard, App[Exception]):
         """Quits through a main screen, which may ask before packets are lost."""
         self.main.quit()
 
-    def find_unsaved(self) -> MainScreen:
-        """Returns the capture that would lose packets, this one first; this one if none would."""
-        return next((each for each in (self.main, *self.captures) if each.ingest.unsaved), self.main)
+    def list_unsaved(self) -> list[MainScreen]:
+        """Returns the captures that would lose packets or comments, this one first."""
+        others = [each for each in self.captures if each is not self.main]
+        return [each for each in (self.main, *others) if each.ingest.unsaved or each.session.comments.unsaved]
 
     def stop(self, patience: float) -> None:
         """Ends all work; waits at most `patience` seconds for the loader."""

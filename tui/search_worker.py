@@ -115,8 +115,8 @@ def format_rest(seconds: float | None) -> str:
 class SearchWorker:
     """Runs searches; used by the thread that paints.
 
-    on_progress: gets what is found, while searching; on_end: gets the first message found, or that there is none. Both
-    are called only for the current search.
+    on_progress: gets what is found, while searching; on_end: gets the first message found, or that there is none;
+    on_failure: called when a defect has ended the search. All are called only for the current search.
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
@@ -125,6 +125,7 @@ class SearchWorker:
         self.hits: SearchHits | None = None
         self.on_progress: Callable[[SearchHits], object] = lambda hits: None
         self.on_end: Callable[[SearchResult], object] = lambda found: None
+        self.on_failure: Callable[[], object] = lambda: None
         self._session, self._readers, self._worker = session, readers, worker
         self._sought: SearchTarget | None = None
         self._search: Search | None = None
@@ -152,7 +153,7 @@ class SearchWorker:
             work = partial(self._pick, self._search, known.rows)
         else:
             self.hits = None
-            work = partial(self._run, self._search)
+            work = partial(self._run_guarded, self._search)
         self._worker.submit("find", work, self._take_hits)
 
     def stop(self) -> bool:
@@ -191,6 +192,18 @@ class SearchWorker:
         self._search, self.hits = None, hits
         self.on_progress(hits)
 
+    def _take_failure(self, search: Search) -> None:
+        if search is self._search:
+            self.on_failure()
+
+    def _run_guarded(self, search: Search) -> SearchHits:
+        """Searches, in the worker thread. An error ends the search before it is raised."""
+        try:
+            return self._run(search)
+        except Exception:
+            self._worker.post(partial(self._take_failure, search))
+            raise
+
     def _run(self, search: Search) -> SearchHits:
         """Searches, in the worker thread."""
         from analyzer.processes.jobs import choose_jobs
@@ -201,7 +214,13 @@ class SearchWorker:
         hits, began = SearchHits(search, np.zeros(0, np.int64)), time.monotonic()
         last_report = began
         for step in find.iterate_matches(
-            search.sought, reader, search.start, forward=search.forward, among=search.among, jobs=jobs
+            search.sought,
+            reader,
+            search.start,
+            forward=search.forward,
+            among=search.among,
+            jobs=jobs,
+            stop=search.is_stopped.is_set,
         ):
             now = time.monotonic()
             percent = min(100 * step.examined // len(search.among), 99)
@@ -215,6 +234,8 @@ class SearchWorker:
             if now > last_report + PROGRESS_INTERVAL:
                 last_report = now
                 self._worker.post(partial(self._take_progress, hits))
+        if search.is_stopped.is_set():
+            return hits
         if not len(hits.rows):
             self._worker.post(partial(self._take_result, SearchResult(search, None)))
         return hits._replace(percent=100, seconds_left=None, is_final=has_ended)

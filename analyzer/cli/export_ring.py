@@ -45,6 +45,7 @@ def export_ring(
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import Options
     from analyzer.pipeline.sources import find_captures
+    from analyzer.pipeline.views import write_views
 
     found = find_captures(files, needed=False)
     if found.remote:
@@ -63,7 +64,11 @@ def export_ring(
         key_password=None if password is None else os.path.abspath(password),
     )
     settle = SETTLE_SECONDS if ring.settle is None else ring.settle
-    tell(ring_capture.run(None, found, request.out, options, ring_capture.RingCapture(ring.state, ring.close, settle)))
+    report = ring_capture.run(
+        None, found, request.out, options, ring_capture.RingCapture(ring.state, ring.close, settle)
+    )
+    write_views(request.out)
+    tell(report)
 
 
 def _check(request: ExportRequest, decode_as: DecodeAsRules, narrowed: Mapping[str, object]) -> None:

@@ -79,6 +79,7 @@ def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"")
             numbers = rows[done : done + len(part)] + (before + 1)
             done += len(part)
             output.writelines(_blocks(store, inputs, part, _list_comments(session, numbers)))
+    session.comments.mark_saved(number for number in [*session.comments.written] if wanted[number])
     return count
 
 

@@ -52,7 +52,7 @@ def _check_server(
     total = int(np.diff(moments, append=moments[-1])[above].sum())
     text = (
         f"{int(waiting.max()):,} requests waited for {server} at the same time, at least {limit:,} of them for "
-        f"{lasting(total)}: from so many on ({setting}) a server reads nothing more from its clients"
+        f"{lasting(total)}: with so many waiting ({setting}), a server stops reading from its clients"
     )
     row = int(requests[order[np.argmax(above)]])
     yield row, Finding(Severity.WARNING, "outstanding-limit", text, subject=f"server {server}")

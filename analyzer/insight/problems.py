@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -184,7 +184,7 @@ class ProblemTable:
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = max(problem.examples, key=lambda each: each.finding.severity).finding
         triage = None if not problem.error else self._load_triage(problem.protocol)
-        meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
+        meaning = None if triage is None else triage.explain_error(problem.error, problem.operations)
         general, of_error = ADVICE.get(problem.code, ""), "" if meaning is None else meaning.advice
         by_error = problem.code in ADVISED_BY_ERROR
         advice = first.advice or ((of_error or general) if by_error else (general or of_error))
@@ -210,7 +210,7 @@ class ProblemTable:
                 text = defects.call_or_default(partial(describe, problem.error, request, answer), None)
                 found |= {} if text is None else {text: None}
         more = " ..." if len(found) > _MOST_DETAILS else ""
-        return "".join(f" {as_sentence(text)}" for text in list(found)[:_MOST_DETAILS]) + more
+        return "".join(f" {each}" for each in _join_details(list(found)[:_MOST_DETAILS])) + more
 
     def _load_triage(self, protocol: str) -> Triage | None:
         known = self._session.engine.known.dissectors
@@ -253,9 +253,18 @@ def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
     )
 
 
+def _join_details(texts: Sequence[str]) -> Iterator[str]:
+    """Yields descriptions as sentences; one that begins as the one before, such as "the broker says", as "Also"."""
+    before = None
+    for text in texts:
+        begin, colon, rest = text.partition(": ")
+        yield as_sentence(f"Also: {rest}" if colon and begin == before else text)
+        before = begin
+
+
 def as_sentence(text: str) -> str:
     """Returns a text with a capital at its beginning and a period at its end."""
-    text = text.strip()
+    text = text.strip(" \n:")
     shown = text[:1].upper() + text[1:] if text[:1].islower() and not _is_name(text) else text
     return shown if shown.endswith((".", "!", "?", "...")) else f"{shown}."
 

@@ -8,7 +8,7 @@ each packet, which comes behind those of the capture.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class MessageComments:
     def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
         self._packets, self._rows, self._pieces = packets, rows, pieces
         self._written: dict[int, str] = {}
+        self._unsaved: set[int] = set()
 
     @property
     def has_comments(self) -> bool:
@@ -34,11 +35,29 @@ class MessageComments:
         """The comments that the user has written, by packet number."""
         return self._written
 
+    @property
+    def unsaved(self) -> int:
+        """The number of the user's comments that no file has."""
+        return len(self._unsaved)
+
     def write(self, packet: int, text: str) -> None:
         """Writes the user's comment on a packet; an empty text removes it."""
-        self._written.pop(packet, None)
+        if text == self._written.get(packet, ""):
+            return
         if text:
             self._written[packet] = text
+            self._unsaved.add(packet)
+        else:
+            del self._written[packet]
+            self._unsaved.discard(packet)
+
+    def mark_saved(self, packets: Iterable[int]) -> None:
+        """Notes that a file has the user's comments on these packets."""
+        self._unsaved.difference_update(packets)
+
+    def copy_from(self, other: MessageComments) -> None:
+        """Takes the user's comments over from another session of the same packets."""
+        self._written, self._unsaved = dict(other._written), set(other._unsaved)
 
     def mask(self, rows: Ints) -> Bools:
         """Returns which of `rows` have comments, without reading any text."""

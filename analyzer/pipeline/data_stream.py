@@ -61,7 +61,8 @@ class CaptureStreamReader(DataSourceStreamReader):
         """Returns the offset before the first batch. Raises UserError if another query has used the state."""
         os.makedirs(self._state, exist_ok=True)
         first = os.path.basename(self._find_plan(1))
-        if any(name.endswith(".json") and name != first for name in os.listdir(self._state)):
+        others = any(name.endswith(".json") and name != first for name in os.listdir(self._state))
+        if others or (os.path.exists(self._find_plan(1)) and self._load(1).get("table") != self._query.table):
             raise UserError(
                 f'{self._state} is the state of another query. Give a new folder with .option("state", DIR).'
             )
@@ -82,7 +83,8 @@ class CaptureStreamReader(DataSourceStreamReader):
             there = {path: mark for path, mark in {**seen, **new}.items() if path in files}
             chosen = [{**asdict(files[path]), "size": mark.size, "changed": mark.changed} for path, mark in new.items()]
             marks = {path: asdict(mark) for path, mark in there.items()}
-            write_atomically(self._find_plan(number), json.dumps({"files": chosen, "seen": marks}).encode())
+            made = {"table": self._query.table, "files": chosen, "seen": marks}
+            write_atomically(self._find_plan(number), json.dumps(made).encode())
         return {"batch": number}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[InputPartition]:

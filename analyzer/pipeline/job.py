@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, delta_tables, file_notes
+from analyzer.pipeline import commit, delta_tables, file_notes, views
 from analyzer.pipeline.file_notes import FileNote, merge_notes
 from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
 from analyzer.pipeline.options import Options
@@ -75,14 +75,15 @@ class BatchPlan:
     tables: Collection[str] = tuple(TABLES)
 
 
-def check_folder(folder: str, *, overwrite: bool) -> None:
-    """Raises UserError if the folder has tables already and they may not be replaced."""
+def check_folder(folder: str, *, overwrite: bool, otherwise: str = "or --overwrite to replace them") -> None:
+    """Raises UserError if the folder has tables already and they may not be replaced.
+
+    otherwise: what the user may give instead of another folder.
+    """
     there = [table for table in ALL_TABLES if os.path.lexists(os.path.join(folder, table))]
     commit.refuse_others(folder, there)
     if there and not overwrite:
-        raise UserError(
-            f"{folder} has tables already ({', '.join(there)}). Give another folder, or --overwrite to replace them."
-        )
+        raise UserError(f"{folder} has tables already ({', '.join(there)}). Give another folder, {otherwise}.")
 
 
 def run(
@@ -99,6 +100,8 @@ def run(
             if options.delta:
                 delta_tables.write_logs(written)
             commit.replace_tables(folder, written, ALL_TABLES)
+            if os.path.exists(os.path.join(folder, views.NAME)):  # an export has written it for the tables of before
+                views.write_views(folder)
         finally:
             shutil.rmtree(written, ignore_errors=True)
     return report

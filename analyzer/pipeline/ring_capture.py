@@ -54,7 +54,7 @@ def run(
     with commit.lock_folder(state), commit.lock_folder(folder):
         ledger = Ledger.load(state, folder, _describe_settings(options, sources))
         if not ledger.batches:  # before anything is taken away: a batch that waits there may be another state's
-            job.check_folder(folder, overwrite=False)
+            job.check_folder(folder, overwrite=False, otherwise="or the --state that belongs to them")
         _publish_batches(folder, options, ledger.batches)
         _remove_old_states(state, ledger)
         captures = {file.path: file.capture_name for file in sources.files}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -35,6 +36,9 @@ EACH = 256 << 20
 
 PARTS, LEAST = 4, 4096
 """Number of parts for each process, and the minimum number of rows in a part."""
+
+STOP_INTERVAL = 0.1
+"""Seconds between two questions whether the results are still wanted."""
 
 _HEAD = 8
 """Bytes of a token, and of the length before a result."""
@@ -91,10 +95,13 @@ def divide(count: int, jobs: int, most: int) -> list[range]:
     return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def map_in_order(work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs: int) -> Iterator[_Result]:
+def map_in_order(
+    work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs: int, stop: Callable[[], bool] | None = None
+) -> Iterator[_Result]:
     """Yields work(part) for each part, in order, as soon as it is there. Results of other processes are pickled.
 
-    Raises UserError if a process was killed.
+    stop: asked while other processes work; when it returns True, they are ended and there are no more results. Raises
+    UserError if a process was killed.
     """
     jobs = min(jobs, len(parts))
     if jobs <= 1 or _Worker.running:
@@ -111,9 +118,12 @@ def map_in_order(work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs:
                     pipe.close()
                 _run_child(partial(_send_results, map(work, parts[place::jobs]), give))
             os.close(give)
-            workers.append((stack.enter_context(os.fdopen(get, "rb")), child))
+            workers.append((stack.enter_context(os.fdopen(get, "rb", 0)), child))
         for number in range(len(parts)):
-            yield _receive_result(*workers[number % jobs])
+            pipe, child = workers[number % jobs]
+            if stop is not None and not _wait_for_data(pipe, stop):
+                return
+            yield _receive_result(pipe, child)
 
 
 def print_in_turns(windows: Sequence[range], jobs: int, work: PrintWindow, printed: int, out: SharedOutput) -> int:
@@ -216,13 +226,28 @@ def _send_results(results: Iterable[Any], give: int) -> None:
                     view = view[pipe.write(view) :]
 
 
+def _wait_for_data(pipe: BinaryIO, stop: Callable[[], bool]) -> bool:
+    """Waits until an unbuffered pipe can be read or has ended; returns False if `stop` returns True before that."""
+    while not stop():
+        if select.select([pipe], [], [], STOP_INTERVAL)[0]:
+            return True
+    return False
+
+
 def _receive_result(pipe: BinaryIO, child: int) -> Any:
     """Reads one result. Raises _LostError if the process has ended before."""
-    head = pipe.read(_HEAD)
-    data = pipe.read(int.from_bytes(head)) if len(head) == _HEAD else b""
-    if not data or len(data) < int.from_bytes(head):
-        raise _LostError(child)
-    return pickle.loads(data)  # noqa: S301  written by a child of this process
+    size = int.from_bytes(_read_exactly(pipe, _HEAD, child))
+    return pickle.loads(_read_exactly(pipe, size, child))  # noqa: S301  written by a child of this process
+
+
+def _read_exactly(pipe: BinaryIO, size: int, child: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = pipe.read(size - len(data))
+        if not piece:
+            raise _LostError(child)
+        data += piece
+    return bytes(data)
 
 
 class _Turns:

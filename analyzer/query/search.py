@@ -116,10 +116,12 @@ def iterate_matches(
     forward: bool = True,
     among: Ints | None = None,
     jobs: int = 1,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[SearchStep]:
     """Yields all matches in search order, step by step; see find_row().
 
-    jobs: number of processes that share the work after the first steps, whose speed gives the size of the others.
+    jobs: number of processes that share the work after the first steps, whose speed gives the size of the others. stop:
+    asked while they work; they end when it returns True.
     """
     rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
@@ -130,9 +132,18 @@ def iterate_matches(
         matching = sought.filter.select_rows(reader, np.sort(some))
         return matching if forward else matching[::-1]
 
+    def try_part(some: Ints) -> Ints | None:
+        """Examines rows in another process. It must not raise: a thread of the program may have forked it."""
+        try:
+            return examine(some)
+        except Exception:
+            return None
+
     size, examined, steps = FIRST_STEP, 0, 0
     for run in runs:
         first = 0
+        if stop is not None and stop():
+            return
         while first < len(run) and (jobs == 1 or steps < STEPS_ALONE):
             some, began = run[first : first + size], time.thread_time()
             matching = examine(some)
@@ -141,9 +152,9 @@ def iterate_matches(
             pace = STEP_SECONDS / max(time.thread_time() - began, 1e-4)
             size = max(FIRST_STEP, min(int(len(some) * pace), 4 * size, LARGEST_STEP))
         parts = [run[begin : begin + size] for begin in range(first, len(run), size)]
-        for part, matching in zip(parts, map_in_order(examine, parts, jobs), strict=True):
+        for part, found in zip(parts, map_in_order(try_part, parts, jobs, stop), strict=False):  # may be stopped
             examined += len(part)
-            yield SearchStep(matching, examined)
+            yield SearchStep(examine(part) if found is None else found, examined)  # raises the error here
 
 
 def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:

@@ -8,7 +8,7 @@ from typing import Any
 from dissectors.kafka.reports.fields import read_error
 from dissectors.kafka.sasl.tokens import read_user
 from dissectors.message import Context, Role
-from dissectors.values import number, structs, text
+from dissectors.values import number, shorten, structs, text
 
 _HEAD = 12
 """Bytes of a batch before what its length counts."""
@@ -18,9 +18,6 @@ _AUTHENTICATE = 36
 
 _MOST = 4
 """Partitions that are described."""
-
-_LONGEST = 200
-"""Characters of a message of the broker."""
 
 _TELLING = frozenset(
     {
@@ -39,12 +36,12 @@ def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, 
         user, statement = read_user(request, Context(Role.REQUEST, _AUTHENTICATE)), text(answer, "errorMessage")
         parts = [
             f"the client logged in as {user}" if user else "",
-            f"the broker says: {statement[:_LONGEST]}" if statement else "",
+            f"the broker says: {shorten(statement)}" if statement else "",
         ]
         return "; ".join(filter(None, parts)) or None
     if lists is None:
         statement = _find_message(error, answer) if error in _TELLING else None
-        return None if statement is None else f"the broker says: {statement[:_LONGEST]}"
+        return None if statement is None else f"the broker says: {shorten(statement)}"
     requested, answers, describe = lists
     places = {
         (_name(topic), number(each, "index", number(each, "partition", -1))): each

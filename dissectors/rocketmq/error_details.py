@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.values import number, struct, text
+from dissectors.rocketmq.summaries import format_reason
+from dissectors.values import number, shorten, struct, text
 
 _TELLING = frozenset(
     {
@@ -35,5 +36,6 @@ def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, 
         user = text(fields, "AccessKey")
         who = "The request names no access key" if user is None else f"The request has the access key {user}"
         why = remark.partition("AclException:")[2].partition(", org.apache")[0].strip() or remark.partition("\n")[0]
-        return f"{who}; the server says: {why[:200]}" if why else f"{who}."
-    return f"the server says: {remark.partition(chr(10))[0][:200]}" if remark and error in _TELLING else None
+        return f"{who}; the server says: {shorten(why)}" if why else f"{who}."
+    reason = format_reason(remark) if error in _TELLING else None
+    return None if reason is None else f"the server says: {reason}"

@@ -26,6 +26,7 @@ from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.structures import FORMATTERS as OF_STRUCTURES
 from dissectors.rocketmq.structures import format_few, format_queue
 from dissectors.rocketmq.tables import table
+from dissectors.values import shorten
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.info_line import Line, line_by_field
 from dissectors.wire.secret import Secret
@@ -111,14 +112,14 @@ def _format_cause(remark: str) -> str | None:
     return f" ({known})" if known else None
 
 
-def _format_reason(remark: str) -> str | None:
+def format_reason(remark: str) -> str | None:
     """Why an answer is no success: the remark, without what surrounds its one sentence."""
     lines, words = table("summaries"), remark.strip()
     if words in lines["usual"]:
         return None
     line = _LINK.sub("", lines["reasons"].get(words, words)[:_READ]).partition("\n")[0]
     line = _CLASS.sub(r"\1", _THROWN_AT.sub("", line)).strip()
-    return (line if len(line) <= _LONGEST else line[:_LONGEST].rstrip() + "...") or None
+    return shorten(line, _LONGEST) or None
 
 
 # ---- messages
@@ -174,7 +175,7 @@ FORMATTERS: Mapping[str, Formatter] = {
     "peers": of_plain(str, _format_peers),
     "properties": of_plain(dict, _format_properties),
     "raft": of_plain(int, _name_raft_code),
-    "reason": of_plain(str, _format_reason),
+    "reason": of_plain(str, format_reason),
     "seconds": _make_number_formatter(lambda number: duration_text(1000 * number)),
     "settings": of_plain(str, _format_settings),
     "topics": of_plain(list, _format_topics),

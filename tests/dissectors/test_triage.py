@@ -31,6 +31,10 @@ def test_an_error_may_mean_something_else_as_the_answer_to_an_operation() -> Non
     kafka = load(registry.by_name("kafka"))
     assert kafka.weigh_error("UNSUPPORTED_VERSION", "ApiVersions").error_class is ErrorClass.NORMAL
     assert kafka.weigh_error("UNSUPPORTED_VERSION", "Fetch").error_class is ErrorClass.ATTENTION
+    leaving, general = (kafka.weigh_error("UNKNOWN_MEMBER_ID", each) for each in ("LeaveGroup", None))
+    assert kafka.explain_error("UNKNOWN_MEMBER_ID", ["LeaveGroup"]) is leaving
+    assert kafka.explain_error("UNKNOWN_MEMBER_ID", ["LeaveGroup", "Heartbeat"]) is general
+    assert kafka.explain_error("UNKNOWN_MEMBER_ID", []) is general
 
 
 @pytest.mark.parametrize("dissector", WEIGHED, ids=lambda each: each.name)

@@ -97,7 +97,7 @@ CASES = {
         "INVALID_TOPIC_EXCEPTION: Metadata: INVALID_TOPIC_EXCEPTION. The name is not valid",
     ],
     "golden/kafka/k4_election": [
-        "broker-stopped: Broker 1 stopped in good order, when it led nothing after 2.1 s; it was back 15 s later.",
+        "broker-stopped: Broker 1 stopped in good order: it led nothing 2.1 s after it asked to stop; it was back 15 s",
         "controller-changed: Controller 2 leads the quorum in place of controller 1, which resigned, epoch 2",
         "controller-changed: Controller 2 leads the quorum again, epoch 4; the election took",
     ],

@@ -23,12 +23,19 @@ async def test_a_comment_is_shown_found_and_saved(found: Drive, tmp_path: Path) 
     await found.until(lambda: "why \u00fc?" in found.text("tree").replace("\n", ""))
     await found.filter('comment contains "why"')
     assert row in found.rows()
+    await found.press("q")
+    assert "1 comment not saved" in "\n".join(found.lines())
+    await found.press("down", "enter")
+    assert "are shown" in "\n".join(found.lines())
+    await found.press("escape")
     await save(found, "are shown", "pcapng", path)
     await saved(found)
+    assert not found.window.list_unsaved()
     with Session([path]).load() as again:
         matching = compile_filter('comment == "why \u00fc?"').select_rows(RowReader(again), range(len(again.rows)))
         assert len(matching) == len(found.rows())
     with session.reopen_with_rules() as again:
         assert again.comments.written == session.comments.written
+        assert not again.comments.unsaved
     await found.ask("number_sign", "")
     assert not session.comments.has_comments

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from time import sleep
 
 import pytest
 
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import RowReader
+from analyzer.processes import jobs
 from analyzer.query import search as find
+from analyzer.query.filter import Filter
 from analyzer.render.lines import strip_styles
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
@@ -17,6 +22,7 @@ from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
 from tui.model import row_cells
 from tui.screens import detail_view
+from tui.screens.bug import BugScreen
 
 
 async def sought(found: Drive) -> None:
@@ -195,6 +201,53 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "found in message" in found.status()
 
     drive(test)
+
+
+def test_processes_that_fail_or_hang_do_not_keep_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST_STEP", "LARGEST_STEP"):
+        monkeypatch.setattr(find, name, 50)
+    monkeypatch.setattr(jobs, "choose_jobs", lambda size: 2)
+    select, act = Filter.select_rows, fail
+
+    def select_rows(self: Filter, reader: RowReader, rows: Ints) -> Ints:
+        if rows[0] >= 300:
+            act()
+        return select(self, reader, rows)
+
+    monkeypatch.setattr(Filter, "select_rows", select_rows)
+
+    async def test(found: Drive) -> None:
+        nonlocal act
+        await found.ask("ctrl+f", "nobody says this")
+        found.expects_defects = True
+        await found.until(lambda: isinstance(found.window.screen, BugScreen))
+        assert [type(error) for error in found.window.shown_defects] == [KeyError]
+        await found.press("c")
+        assert found.main.search._worker._search is None
+        assert found.status() == "the search was stopped"
+
+        act = hang
+        await found.press("n")
+        await found.until(lambda: "searching for" in found.status())
+        await found.press("escape")
+        assert found.status() == "the search was stopped"
+
+        act = int
+        await found.press("n")
+        await sought(found)
+        assert found.status() == "no message has nobody says this"
+
+    drive(test)
+
+
+def fail() -> None:
+    raise KeyError("a defect")
+
+
+def hang() -> None:
+    """Never ends in a forked process."""
+    while jobs._Worker.running:
+        sleep(1)
 
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:

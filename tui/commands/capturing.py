@@ -1,8 +1,8 @@
 """Commands for a live capture: pause the list, stop and restart the capture, save packets, and quit.
 
-Theory. Before packets are lost, the user is asked; a second press of the same key confirms. Stopping asks the capturing
-process; its end arrives as the end of any input does. Restarting takes a moment, so the worker thread does it; the new
-run has a screen of its own.
+Theory. Before packets or comments are lost, the user is asked; a second press of the same key confirms. Stopping asks
+the capturing process; its end arrives as the end of any input does. Restarting takes a moment, so the worker thread
+does it; the new run has a screen of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from analyzer.errors import UserError
 from analyzer.render.amounts import format_counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from analyzer.session import Session
     from tui.inputs import LiveCapture
@@ -61,28 +61,34 @@ def quit_program(main: MainScreen) -> None:
     from tui.commands.opening import get_window
 
     window = get_window(main)
-    unsaved = window.find_unsaved()
-    if unsaved is not main:
-        window.show_capture(unsaved)
-    confirm_loss(unsaved, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
+    unsaved = window.list_unsaved() or [main]
+    if unsaved[0] is not window.main:
+        window.show_capture(unsaved[0])
+    confirm_loss(unsaved[0], "q,ctrl+q,ctrl+c", "quit", main.app.exit, unsaved[1:])
 
 
-def confirm_loss(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
-    """Ends this capture by `act`; asks first if nobody keeps its packets.
+def confirm_loss(
+    main: MainScreen, keys: str, what: str, act: Callable[[], object], others: Sequence[MainScreen] = ()
+) -> None:
+    """Ends this capture, and others, by `act`; asks first if their packets or the user's comments would be lost.
 
     keys: those that confirm.
     """
+    from tui.commands.saving import choose_rows
     from tui.screens.chooser import ConfirmDialog
 
-    packets = main.ingest.unsaved
-    if not packets or isinstance(main.app.screen, ConfirmDialog):
+    ended = (main, *others)
+    packets = sum(each.ingest.unsaved for each in ended)
+    comments = sum(each.session.comments.unsaved for each in ended)
+    if not (packets or comments) or isinstance(main.app.screen, ConfirmDialog):
         act()
         return
 
-    title = f"{format_counted(packets, 'packet')} not saved"
+    counts = ((packets, "packet"), (comments, "comment"))
+    title = f"{' and '.join(format_counted(count, name) for count, name in counts if count)} not saved"
     choices = [
         (f"{what}: they will be lost", act),
-        ("save them first", lambda: save_packets(main)),
+        ("save them first", lambda: save_packets(main) if main.ingest.unsaved else choose_rows(main)),
         ("go on", lambda: None),
     ]
     main.open_dialog(ConfirmDialog(main.palette, title, choices, keys), lambda chosen: chosen())

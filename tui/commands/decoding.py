@@ -93,7 +93,7 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, message: str
             main.view.select_row(row)
         elif not listed.is_settled:
             listed.target = listed.find_place(row)  # the filter has not been asked about it yet
-    main.call_after_refresh(main.show_message, message)  # after what the selection says
+    main.bars.show_for_seconds(message, "bar")  # although the filter may still select the message
 
 
 def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:

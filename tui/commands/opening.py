@@ -61,12 +61,17 @@ def open_file(main: MainScreen) -> None:
 
 def merge_file(main: MainScreen) -> None:
     """Asks for a file and reads it together with the files of this capture, as one timeline."""
+    from tui.commands.capturing import confirm_loss
+
     if not list_paths(main.session):
         main.show_message("only files can be merged: save the packets to a file first", "bar-warning")
         return
-    _ask_file(
-        main, "merge", lambda text: _read_names(main, text, list_paths(main.session)), partial(_replace_session, main)
-    )
+
+    def ask() -> None:
+        paths = list_paths(main.session)
+        _ask_file(main, "merge", lambda text: _read_names(main, text, paths), partial(_replace_session, main))
+
+    confirm_loss(main, "y", "merge", ask)  # comments: the packets of the merged timeline have other numbers
 
 
 def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then: Callable[[Session], object]) -> None:

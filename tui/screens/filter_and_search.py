@@ -151,7 +151,7 @@ class SearchControl:
     ) -> None:
         self._worker, self._filters, self._timeline = worker, filters, timeline
         self._view, self._bars, self._prompts = view, bars, prompts
-        worker.on_progress, worker.on_end = self._show_progress, self._take_result
+        worker.on_progress, worker.on_end, worker.on_failure = self._show_progress, self._take_result, self.cancel
 
     def ask_text(self) -> None:
         """Asks for a text, and searches for it."""

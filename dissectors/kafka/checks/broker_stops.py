@@ -98,7 +98,7 @@ class BrokerStops(Check):
             if stop.back is not None:
                 away = f"it was back {lasting(stop.back - stop.granted)} later"
             took = lasting(stop.granted - stop.requested)
-            text = f"{name} stopped in good order, when it led nothing after {took}; {away}"
+            text = f"{name} stopped in good order: it led nothing {took} after it asked to stop; {away}"
             self.warn("broker-stopped", text, name)
         elif stop.led:
             text = (

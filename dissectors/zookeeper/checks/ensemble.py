@@ -18,7 +18,7 @@ from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for
 from dissectors.finding import Finding, Severity
 from dissectors.message import Role
 from dissectors.report import REPORTED
-from dissectors.values import text
+from dissectors.values import shorten, text
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.header import code_of
@@ -157,7 +157,7 @@ class Reconfigurations(Check):
     def receive_request(self, event: MessageEvent) -> None:
         """Notes which servers a reconfig adds and removes."""
         changes = [(name, text(event.values, field)) for name, field in _CHANGES]
-        self.await_answer(event, "; ".join(f"{name} {value[:_LONGEST]}" for name, value in changes if value))
+        self.await_answer(event, "; ".join(f"{name} {shorten(value, _LONGEST)}" for name, value in changes if value))
 
     def receive_answer(self, what: str, event: MessageEvent) -> None:
         """Reports a reconfig that the ensemble accepted."""

@@ -38,12 +38,14 @@ _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "p
 class _Connection:
     """last_seen: when its client last sent something. silent: for how many ns it was silent, at most.
 
+    is_unsure: whether bytes are missing, so that it may have been silent for longer.
     pinged: when it sent a ping that has no answer, ns since 1970. timeout (ns), session: as negotiated. closing: it
     closes it.
     """
 
     last_seen: Moment
     silent: int = 0
+    is_unsure: bool = False
     pinged: int | None = None
     timeout: int = 0
     session: int = 0
@@ -82,6 +84,7 @@ class ClientCheck(Check):
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")
         known.silent = max(known.silent, silent or 0)
+        known.is_unsure |= silent is None
         known.last_seen = event.moment
         known.closing |= event.context.code == _CLOSE
         if event.context.code == _PING:
@@ -122,12 +125,11 @@ class ClientCheck(Check):
         before = None if issued is None else self.connections.get(issued.stream)
         subject = f"session {session_name(session)}"
         what = f"{event.server} does not give {subject} to its client: "
-        if before is None:
+        since = 0 if before is None else event.time - before.last_seen.time
+        silent = since if before is None else max(before.silent, since)
+        if before is None or (before.is_unsure and not before.closing and silent < before.timeout):
             self.warn("session-expired", f"{what}it has expired, or its password is wrong", subject)
-            return
-        since = event.time - before.last_seen.time
-        silent = max(before.silent, since)
-        if before.closing:
+        elif before.closing:
             text = f"{what}the client itself had closed it {lasting(since)} before"
             self.note("session-closed", text, subject)
         elif silent < before.timeout:

@@ -142,3 +142,11 @@ def test_the_table_is_bounded_as_a_whole(session: Session, monkeypatch: pytest.M
     found = collect(session, *(refuse(row, f"ERROR_{row}") for row in range(1, 30)))
     assert sorted(problem.count for problem in found) == [1, 1, 1, 26]
     assert [problem.label for problem in found if problem.count == 26] == [ERROR_ANSWER]
+
+
+def test_what_descriptions_begin_with_is_said_once() -> None:
+    sweep = GOLDEN / "kafka" / "k4_sweep_rest.pcap.zst"
+    with Session([sweep]).load() as session:
+        (refused,) = [each for each in find_problems(session, diagnose(session)) if each.error == "INVALID_REQUEST"]
+    assert "The broker says: You may not specify both topic name and topic id. Also: Add voter" in refused.text
+    assert refused.text.count("The broker says") == 1

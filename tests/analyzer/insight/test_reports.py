@@ -35,9 +35,10 @@ def report(name: str) -> ReportType:
     return reports_by_name(dissectors())[name]
 
 
-def told(path: Path, name: str, **options: Any) -> list[dict[str, Any]]:
+def told(path: Path, name: str, jobs: int = 1, **options: Any) -> list[dict[str, Any]]:
     """The rows of one report, with their messages."""
     with Session([path], **options).load() as session:
+        session.jobs = jobs
         reading = ReportReading(session, [report(name)])
         (table,) = reading.run()
         assert not reading.problems
@@ -120,6 +121,12 @@ def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatc
     assert whole == told(path, name, use_fast_path=False)
     monkeypatch.setattr(reports, "FRAGMENT", 5)
     assert whole == told(path, name)
+
+
+def test_several_processes_read_ahead_for_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = told(FOLLOWER, "sessions")
+    monkeypatch.setattr(reports, "FRAGMENT", 16)
+    assert whole == told(FOLLOWER, "sessions", jobs=2)
 
 
 @pytest.mark.sampled(1)

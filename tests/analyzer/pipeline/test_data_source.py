@@ -176,6 +176,9 @@ def test_a_stream_has_each_row_once(spark: SparkSession, table: str, tmp_path: P
             path.rename(live / path.name)
         reader = CaptureStreamReader(SourceOptions.parse(given), columns(table))
         end = reader.latestOffset(offset)
+        other = CaptureStreamReader(SourceOptions.parse({**given, "table": "streams"}), columns("streams"))
+        with pytest.raises(UserError, match="is the state of another query"):
+            other.initialOffset()
         assert (end, reader.latestOffset(offset)) == ({"batch": offset["batch"] + 1}, end)
         tries = [[batch for each in reader.partitions(offset, end) for batch in reader.read(each)] for _ in range(2)]
         assert tries[0] == tries[1]

@@ -78,7 +78,11 @@ def test_the_tables_are_those_of_one_process(
     monkeypatch.setattr(partition, "ENOUGH", enough)
     monkeypatch.setattr(partition, "MOST", 2 * enough)
     monkeypatch.setattr(pointers, "BATCH", batch)
-    assert without_notes(run(house, partitions, batch)) == without_files(expected)
+    made = run(house, partitions, batch)
+    assert without_notes(made) == without_files(expected)
+    notes = [json.loads(note) for found in made if found.table == NOTES for note in found.batch.column(0).to_pylist()]
+    assert len(notes) == len(find_captures([str(house)]).files)
+    assert {Path(note["file"]).parent.name for note in notes if note["findings"]} == {"damaged"}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -173,15 +177,6 @@ def test_exchanges(expected: Rows) -> None:
         else:
             nulls = ("response_id", "response_time_ns", "latency_ns", "error", "response_length", "response_state")
             assert {row[name] for name in nulls} == {None}
-
-
-def test_what_is_reported_of_files(house: Path) -> None:
-    notes = [
-        json.loads(note) for found in run(house) if found.table == NOTES for note in found.batch.column(0).to_pylist()
-    ]
-    assert len(notes) == len(find_captures([str(house)]).files)
-    text = {Path(note["file"]).parent.name for note in notes if note["findings"]}
-    assert text == {"damaged"}
 
 
 def test_a_file_that_has_vanished(tmp_path: Path) -> None:

@@ -176,42 +176,42 @@ def test_files_that_vanish_or_are_damaged_are_in_quarantine(
     assert report.rows["messages"] == table(tmp_path / "tables", "messages").num_rows > 0
 
 
-def test_another_ring_is_distinguished(spark: SparkSession, tmp_path: Path) -> None:
+def test_another_ring_is_distinguished(tmp_path: Path) -> None:
     build(tmp_path / "ring")
     state = RingCapture(str(tmp_path / "state"))
-    ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
+    ring_capture.run(None, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
     for folder, options, sentence in (
         ("other", Options(), "belongs to the tables in"),
         ("tables", Options(fields=False), "was begun with other options"),
     ):
         with pytest.raises(UserError, match=sentence):
-            ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)
-    with pytest.raises(UserError, match="has tables already"):
+            ring_capture.run(None, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)
+    with pytest.raises(UserError, match=r"has tables already .* or the --state that belongs to them\."):
         ring_capture.run(
-            spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "new"))
+            None, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "new"))
         )
 
 
-def test_another_state_takes_nothing_away(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_state_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run was killed behind its ledger; then somebody names a wrong state, which has folders of its own."""
     build(tmp_path / "ring")
     tables, state, wrong = tmp_path / "tables", RingCapture(str(tmp_path / "state")), tmp_path / "wrong"
     first, *others = sorted((tmp_path / "ring").iterdir())
-    ring_capture.run(spark, sources(first), str(tables), Options(), state)
+    ring_capture.run(None, sources(first), str(tables), Options(), state)
     with monkeypatch.context() as patch:
         patch.setattr(commit, "recover_folder", killed_after(commit.recover_folder))
         with pytest.raises(KeyboardInterrupt):
-            ring_capture.run(spark, sources(*others), str(tables), Options(), state)
+            ring_capture.run(None, sources(*others), str(tables), Options(), state)
     (wrong / "open-source").mkdir(parents=True)
     with pytest.raises(UserError, match="has tables already"):
-        ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(wrong)))
+        ring_capture.run(None, sources(*others), str(tables), Options(), RingCapture(str(wrong)))
     with pytest.raises(UserError, match="cannot hold both the tables and the state"):
-        ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(tables)))
+        ring_capture.run(None, sources(*others), str(tables), Options(), RingCapture(str(tables)))
     assert not ring_capture.run(
-        spark, sources(first, *others), str(tables), Options(), RingCapture(state.state, close=True)
+        None, sources(first, *others), str(tables), Options(), RingCapture(state.state, close=True)
     ).files
     assert added_up(written(tables)) == added_up(single(tmp_path / "ring"))
-    ring_capture.run(spark, sources(), str(tmp_path / "new"), Options(), RingCapture(str(wrong)))
+    ring_capture.run(None, sources(), str(tmp_path / "new"), Options(), RingCapture(str(wrong)))
     assert (wrong / "open-source").is_dir()
 
 
@@ -228,26 +228,26 @@ def killed_after(real: Callable[[str, int], None]) -> Callable[[str, int], None]
     return recover
 
 
-def test_what_is_closed_stays_closed(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_closed_stays_closed(tmp_path: Path) -> None:
     """Also when there is something to be said of a file later."""
     build(tmp_path / "ring")
     plain = min((tmp_path / "ring").iterdir())
     path = plain.with_suffix(".gz")
     path.write_bytes(gzip.compress(plain.read_bytes()))
     tables, state = tmp_path / "tables", RingCapture(str(tmp_path / "state"))
-    ring_capture.run(spark, sources(path), str(tables), Options(), RingCapture(state.state, close=True))
+    ring_capture.run(None, sources(path), str(tables), Options(), RingCapture(state.state, close=True))
     with path.open("ab") as file:
         file.write(b"x")
-    (note,) = ring_capture.run(spark, sources(path), str(tables), Options(), state).files
+    (note,) = ring_capture.run(None, sources(path), str(tables), Options(), state).files
     assert (note.state, note.reason) == (
         "quarantined",
         "it has grown since it was read: its last 1 bytes are not in the tables",
     )
     with pytest.raises(UserError, match=r"was closed before .* was written"):
-        ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+        ring_capture.run(None, sources(tmp_path / "ring"), str(tables), Options(), state)
 
 
-def test_what_changed_while_spark_began_is_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_changed_while_spark_began_is_read(tmp_path: Path) -> None:
     """Folders are looked through before."""
     build(tmp_path / "ring")
     path = min((tmp_path / "ring").iterdir())
@@ -257,12 +257,12 @@ def test_what_changed_while_spark_began_is_read(spark: SparkSession, tmp_path: P
     path.write_bytes(whole)
     os.utime(path, (1, 1))
     (note,) = ring_capture.run(
-        spark, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
+        None, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
     ).files
     assert (note.state, note.bytes) == ("read", len(whole))
 
 
-def test_what_was_no_capture_is_read_when_it_is_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_was_no_capture_is_read_when_it_is_one(tmp_path: Path) -> None:
     """It was passed over, so its beginning is in no table."""
     build(tmp_path / "ring")
     path = min((tmp_path / "ring").iterdir())
@@ -273,7 +273,7 @@ def test_what_was_no_capture_is_read_when_it_is_one(spark: SparkSession, tmp_pat
         os.utime(path, (at, at))
         found = sources(tmp_path / "ring")
         report = ring_capture.run(
-            spark, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
+            None, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
         )
         states.append([note.state for note in report.files if note.path == str(path)])
     assert states == [["passed over"], [], ["read"]]
@@ -283,7 +283,7 @@ def test_tables_of_another_run_are_not_replaced(spark: SparkSession, tmp_path: P
     """They came while Spark began, behind the first look."""
     build(tmp_path / "ring")
     found = sources(tmp_path / "ring")
-    job.run(spark, found, str(tmp_path / "tables"), Options(), overwrite=False)
+    (tmp_path / "tables" / "messages").mkdir(parents=True)
     with pytest.raises(UserError, match="has tables already"):
         job.run(spark, found, str(tmp_path / "tables"), Options(), overwrite=False)
 

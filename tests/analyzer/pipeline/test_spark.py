@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, finish, job
+from analyzer.pipeline import commit, finish, job, views
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.spark_errors import translate_spark_errors
@@ -56,9 +56,9 @@ def test_what_is_large_is_finished_by_tasks(
     assert written(folder) == expected
 
 
-def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for what a failed task of the end has written: that is taken away."""
+
     def finish_run(spark: SparkSession, place: finish.RunFolder, *rest: Any) -> Any:
         finished = finish.finish_run(spark, place, *rest)
         stray = Path(place.folder, "summaries", "date=2026-11-21", "protocol=kafka", "part-0-7.parquet")
@@ -67,15 +67,11 @@ def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
         return finished
 
     monkeypatch.setattr(job, "finish_run", finish_run)
-    report = job.run(
-        spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False)
-    )
-    assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
-
-
-def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / views.NAME).write_text("views of the tables of before")
     files = find_captures([str(ROOT / "captures" / "kafka.pcap")])
-    job.run(spark, files, str(tmp_path), Options(fields=False))
+    report = job.run(spark, files, str(tmp_path), Options(fields=False))
+    assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
+    assert views.make_view("files") in (tmp_path / views.NAME).read_text()
     frame = spark.read.parquet(str(tmp_path / "messages"))
     assert sorted(frame.columns) == sorted(build_schema("messages", fields=False).names)
     (row,) = frame.where("operation = 'ApiVersions' and role = 'request'").groupBy("date", "protocol").count().collect()

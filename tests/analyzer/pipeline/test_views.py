@@ -39,3 +39,11 @@ def test_all_tables_are_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert connection.sql("select max(latency) > interval 500 millisecond from exchanges").fetchall() == [(True,)]
     for table in there:
         assert connection.sql(f"select * from {table} limit 1").fetchall()
+
+
+def test_a_ring_has_views(tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    state = ("--state", str(tmp_path / "state"), "--settle", "0")
+    done = program.run("export", str(ROOT / "captures" / "kafka.pcap"), "--as", "parquet", "-o", str(folder), *state)
+    assert done.returncode == 0, done.stderr
+    assert make_view("messages") in (folder / "views.sql").read_text()

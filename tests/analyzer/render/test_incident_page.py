@@ -117,8 +117,8 @@ def test_secrets_are_masked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_is_bounded_and_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     every = write(CAPTURES / "kafka-4.4.pcap.zst")
     assert "problems are left out" not in every
-    monkeypatch.setattr(page, "PROBLEMS", 2)
-    monkeypatch.setattr(page, "MESSAGES", 3)
+    monkeypatch.setattr(page, "PROBLEMS", 3)
+    monkeypatch.setattr(page, "MESSAGES", 1)
     monkeypatch.setattr(page, "OPERATIONS", 4)
     monkeypatch.setattr(page, "ENTRIES", 1)
     monkeypatch.setattr(messages, "NODES", 5)

@@ -72,6 +72,8 @@ class Lab:
         )
         command = self.program.command("FaultClient", mode, names, options=options)
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for pipe in filter(None, (process.stdin, process.stdout)):
+            self.stack.enter_context(pipe)
         self.stack.enter_context(leashed(process))
         self.stack.callback(stop, process)
         return process

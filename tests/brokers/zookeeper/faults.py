@@ -26,7 +26,7 @@ TOO_LARGE = 1_100_000
 """Bytes; a server reads no packet of more than 1,048,575."""
 
 MANY = 3000
-"""Requests that a client sends without a pause; a server stops to read when 1,000 wait."""
+"""Requests that a client sends without a pause; a server stops reading when 1,000 wait."""
 
 _LINES = """\
 tickTime=500

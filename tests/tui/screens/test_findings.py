@@ -170,10 +170,10 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
         await found.press("G")
         pane = there.pane
         assert pane.current_line is not None
-        selected, height = pane._make_line_strip(pane.cursor, "").text, pane.cursor - pane.top
+        selected, height = pane.make_line_strip(pane.cursor, "").text, pane.cursor - pane.top
         there._take_part(there._examination, ScanPortion(whole, there._rows))
         await found.settle()
-        assert pane._make_line_strip(pane.cursor, "").text == selected
+        assert pane.make_line_strip(pane.cursor, "").text == selected
         assert pane.cursor - pane.top == height
 
     drive(test, MIXED, size=(100, 14))

@@ -45,7 +45,7 @@ def shown(found: Drive) -> list[str]:
 
 
 def in_sight(pane: FoldingPane) -> str:
-    return pane._make_line_strip(pane.cursor, "").text
+    return pane.make_line_strip(pane.cursor, "").text
 
 
 @driven(CLASSIC, size=(140, 50))
@@ -128,7 +128,7 @@ async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -
         else:
             pane._action_up()
             pane.make_strips(pane.size)
-    assert [text[2:] for text in seen[::-1]] == [pane._make_line_strip(line, "").text[2:] for line in range(pane.count)]
+    assert [text[2:] for text in seen[::-1]] == [pane.make_line_strip(line, "").text[2:] for line in range(pane.count)]
     assert len(there._dialogue.fold_list.unfolded) == heads  # type: ignore[union-attr]
 
 

@@ -146,11 +146,11 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
     BrokerStops: {
         "it stops and comes back": (
             [*shut_down(0, 800), alive(900, 1), alive(20_800, 1, 2), end(1, 30_000)],
-            ["broker 2 stopped in good order, when it led nothing after 800 ms; it was back 20 s later"],
+            ["broker 2 stopped in good order: it led nothing 800 ms after it asked to stop; it was back 20 s later"],
         ),
         "with KRaft": (
             [*shut_down(0, 800, api="BrokerHeartbeat"), end(1, 900)],
-            [f"broker 2 stopped in good order, when it led nothing after 800 ms; {AWAY}"],
+            [f"broker 2 stopped in good order: it led nothing 800 ms after it asked to stop; {AWAY}"],
         ),
         "it may not stop": (
             [*shut_down(0, 100, "t"), *shut_down(5000, 100, "t"), end(1, 9000)],

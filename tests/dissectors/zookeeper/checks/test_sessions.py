@@ -148,6 +148,10 @@ OF_CHECKS: dict[type[Check], dict[str, tuple[list[Step], list[str]]]] = {
             [*connect(0), *connect(50, 2, session=0, asked=0x10)],
             [f"{REFUSED}the session was heard of 50 ms before and lives for 6 s, so the password is not its own"],
         ),
+        "a refusal after bytes were missing": (
+            [*connect(0), asks(PING, 40)._replace(losses=1), *connect(50, 2, session=0, asked=0x10)],
+            [f"{REFUSED}it has expired, or its password is wrong"],
+        ),
         "nobody knows why": (
             connect(50, 2, session=0, asked=0x10),
             [f"{REFUSED}it has expired, or its password is wrong"],
