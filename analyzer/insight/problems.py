@@ -102,6 +102,14 @@ class Problem:
         return self.error if self.code == ERROR_ANSWER and self.error else self.code
 
     @property
+    def effect_names(self) -> list[str]:
+        """Returns the labels of the effects with their counts, such as `26 x NODEEXISTS`."""
+        counts: Counter[str] = Counter()
+        for each in self.effects:
+            counts[each.label] += each.count
+        return [f"{count:,} x {label}" if count > 1 else label for label, count in counts.items()]
+
+    @property
     def concerned(self) -> str:
         """Returns clients and subject for people, `clients a, b; topic c`; the subject only if the text lacks it."""
         parts = [f"client{'s' * (len(self.clients) > 1)} {join_names(self.clients)}"] if self.clients else []

@@ -85,8 +85,7 @@ def format_live_problem(session: Analysis, problem: Problem) -> str:
         begins = [session.engine.streams.cell("begin", each) for each in problem.streams]
         time = int(min(begins, default=session.engine.streams.column("end").max(initial=0)))
     advice = f" To do: {problem.advice}" if problem.advice else ""
-    effects = [f"{_count_times(each)}{each.error or each.code}" for each in problem.effects]
-    explains = f" It explains {join_names(effects)}." if effects else ""
+    explains = f" It explains {join_names(problem.effect_names)}." if problem.effects else ""
     where = f" (message {problem.first + 1})" if problem.first is not None else ""
     text = safe_text(f"{problem.text}{explains}{advice}{where}", LONGEST)
     return f"{format_clock(format_iso_time(time))[:12]}  {problem.severity.name.lower():<8} {problem.label}  {text}"

@@ -94,6 +94,10 @@ class Drive:
         await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
+        await self.painted()
+
+    async def painted(self) -> None:
+        """Until the time line and the sparklines are whole."""
         await self.until(self._knows_streams)
         await self.until(lambda: self.main.activity.meter.is_settled)
         await self.settle()

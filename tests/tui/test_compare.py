@@ -13,11 +13,12 @@ CAPTURE = Path(__file__).parents[2] / "captures" / "kafka-4.4.pcap.zst"
 
 async def compared(found: Drive, *keys: str) -> str:
     """Presses keys, and returns what the page says when it has been made."""
+    before = found.window.screen
+    lines = before.page.page_lines if isinstance(before, ComparePage) else ()
     await found.press(*keys)
     page = found.window.screen
     assert isinstance(page, ComparePage)
-    await found.until(lambda: not page._worker._tasks and page.page.count > 1)
-    await found.pilot.pause(0.1)
+    await found.until(lambda: page.page.count > 1 and page.page.page_lines is not lines)
     await found.settle()
     return "\n".join(found.lines())
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from analyzer.errors import UserError
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.fake_capture import FakeCapture
@@ -176,3 +178,7 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert complete_path(f"{tmp_path}/") == (f"{tmp_path}/", ["folder/", "one-b.pcap", "one.pcap"])
     assert complete_path("nothing/x") == ("nothing/x", [])
     assert list_files("*.pcap") == [str(tmp_path / "one-b.pcap"), str(tmp_path / "one.pcap")]
+    os.mkfifo("pipe")
+    for name, why in (("", "name of a file"), ("gone", "no file"), ("folder", "a folder"), ("pipe", "no regular file")):
+        with pytest.raises(UserError, match=why):
+            list_files(name)

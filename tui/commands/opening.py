@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.app import TuiApp
     from tui.screens.main import MainScreen
 
-HINT = "Tab completes, Up and Down bring recent ones, * matches names. Enter opens, Esc cancels"
+HINT = "Tab completes, Up: recent ones, * matches names. Enter opens, Esc cancels"
 FILTER_HINT = "what to capture, such as tcp port 9092; empty: everything. Enter begins, Esc cancels"
 LIVE_MEMORY = 1 << 30
 """Bytes that the tables of a live capture may hold, as for `sniff`."""

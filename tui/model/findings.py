@@ -59,8 +59,7 @@ def copy_problem(problem: Problem) -> ShownProblem:
     """Returns what a problem tells by now."""
     details = [f"Concerns {problem.concerned}."] if problem.concerned else []
     if problem.effects:
-        effects = [f"{each.count:,} x {each.label}" if each.count > 1 else each.label for each in problem.effects]
-        details.append(f"It explains {join_names(effects)}.")
+        details.append(f"It explains {join_names(problem.effect_names)}.")
     if problem.advice:
         details.append(f"To do: {problem.advice}")
     first, *others = problem.examples

@@ -48,4 +48,6 @@ def list_files(text: str) -> list[str]:
         raise UserError(f"there is no file {path}")
     if any(os.path.isdir(each) for each in found):
         raise UserError(f"{path} is a folder: Tab completes names in it")
+    if not all(map(os.path.isfile, found)):
+        raise UserError(f"{path} is no regular file: a pipe or device would keep the program waiting")
     return [os.path.abspath(each) for each in found]

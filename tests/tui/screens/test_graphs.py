@@ -26,8 +26,8 @@ async def test_a_series_is_a_filter(found: Drive, tmp_path: Path, monkeypatch: p
     await found.filter("not operation == Fetch")
     await opened(found, "I", "b")
     await found.press(*"client", "enter")
+    await found.until(lambda: "by client" in shown(found, "page-above")[0])
     await whole(found)
-    assert "by client" in shown(found, "page-above")[0]
     (line,) = [line for line in shown(found) if "RangeAssignor-0" in line]
     await found.press(*["down"] * shown(found).index(line))
     many = int(line.split("RangeAssignor-0")[1].split()[0])

@@ -311,7 +311,7 @@ async def test_a_paste_does_nothing(found: Drive, keys: str) -> None:
         await found.pilot.resize_terminal(*size)
         for _ in range(3):
             await found.press("tab")
-            await found.until(lambda: found.main.activity.meter.is_settled)
+            await found.painted()
             before = found.row, seen(found), found.lines()
             found.window.post_message(Paste(GARBAGE))
             await found.settle()
