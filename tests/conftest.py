@@ -23,7 +23,7 @@ os.environ["TEXTUAL_FPS"] = "250"
 _SLOW_HERE = (HealthCheck.too_slow,)
 
 settings.register_profile("quick", max_examples=50, deadline=None, suppress_health_check=_SLOW_HERE)
-settings.register_profile("test", max_examples=60, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
+settings.register_profile("test", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.register_profile("full", max_examples=1_000, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.register_profile("exhaustive", max_examples=20_000, deadline=None, suppress_health_check=_SLOW_HERE)
 settings.load_profile("quick")

@@ -66,6 +66,7 @@ def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
     assert any("js" in row["topics"] for row in rows["messages"])
 
 
+@pytest.mark.slow
 def test_the_how_to(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query on Spark: what it does not want is not made; the rest is as in a table, with the types of Spark."""
     monkeypatch.chdir(ROOT)
