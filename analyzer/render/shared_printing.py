@@ -7,7 +7,7 @@ from collections.abc import Callable
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.processes.jobs import DeferredOutput, SharedOutput, print_in_turns
-from analyzer.query.selection import FIRST
+from analyzer.query.selection import FIRST, LARGEST
 from analyzer.render.printer import RowPrinter
 
 
@@ -23,12 +23,12 @@ def print_shared_rows(
     reader.session.jobs processes share the work. One process prints the first rows, because they determine the widths
     of columns.
     """
-    first, passing = 0, 0
+    first, passing, size = 0, 0, FIRST
     while first < count and not passing:
-        window = range(first, min(first + FIRST, count))
-        rows = choose(window)
+        window = range(first, min(first + size, count))
+        rows = choose(window)  # a filter shares the work on a large window
         printer.print_rows(reader, rows)
-        first, passing = window.stop, passing + len(rows)
+        first, passing, size = window.stop, passing + len(rows), min(2 * size, LARGEST)
 
     def work(window: range, out: DeferredOutput) -> int:
         printer.redirect(out)
