@@ -29,6 +29,14 @@ def name_endpoint(session: Analysis, stream: int, side: int) -> str:
     return session.source.flows.endpoint(flow, client if side == FROM_CLIENT else 1 - client)
 
 
+def number_servers(session: Analysis, rows: Ints) -> tuple[Ints, list[str]]:
+    """Returns the number of each row's server (int64, n), and the servers by number, as name_endpoint() writes them."""
+    streams, places = np.unique(session.rows.column("stream")[rows], return_inverse=True)
+    names = [name_endpoint(session, stream, 1 - FROM_CLIENT) for stream in streams.tolist()]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.int64)[places], list(numbers)
+
+
 def name_stream(session: Analysis, stream: int) -> str:
     """Returns `CLIENT>SERVER`, with `#n` for the n-th reuse of the same addresses."""
     reuse = session.engine.streams.cell("reuse", stream)

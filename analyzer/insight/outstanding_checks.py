@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.endpoints import name_endpoint
-from analyzer.messages.index import FROM_SERVER
+from analyzer.decode.endpoints import number_servers
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 from dissectors.message import Role
@@ -18,22 +17,20 @@ from dissectors.wire.times import lasting
 def find_outstanding(session: Analysis) -> Iterator[tuple[int, Finding]]:
     """Yields a finding for each server with too many unanswered requests at a time, with the first row."""
     rows = session.rows
-    for number, dissector in enumerate(session.engine.known.dissectors):
+    for protocol, dissector in enumerate(session.engine.known.dissectors):
         if dissector.outstanding_limit is None:
             continue
         requests = np.flatnonzero(
-            (rows.column("protocol") == number)
+            (rows.column("protocol") == protocol)
             & (rows.column("role") == Role.REQUEST)
             & (rows.column("partner") >= rows.first)
         )
         limit, setting = dissector.outstanding_limit
         if len(requests) < limit:
             continue
-        streams = rows.column("stream")[requests]
-        servers = {stream: name_endpoint(session, stream, FROM_SERVER) for stream in np.unique(streams).tolist()}
-        for server in dict.fromkeys(servers.values()):
-            mine = requests[np.isin(streams, [stream for stream, name in servers.items() if name == server])]
-            yield from _check_server(session, server, mine, limit, setting)
+        numbers, servers = number_servers(session, requests)
+        for place, server in enumerate(servers):
+            yield from _check_server(session, server, requests[numbers == place], limit, setting)
 
 
 def _check_server(

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Floats, Ints
-from analyzer.decode.endpoints import name_endpoint
+from analyzer.decode.endpoints import number_servers
 from analyzer.insight.grouping import TIME, RowGroups
 from analyzer.insight.metrics import SECOND, Metrics
 from analyzer.insight.statistics import Study
 from analyzer.insight.unanswered import find_unanswered
-from analyzer.messages.index import FROM_SERVER
-from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 
@@ -81,7 +79,7 @@ def choose_groups(study: Study, by: str | None, most: int = MOST_SERIES) -> Seri
     if by is None:
         return SeriesGroups(RowGroups(None, np.zeros(len(rows), np.int64), [()]), (), 0)
     if by == SERVER:
-        found = group_by_server(study.reader.session, study.rows)
+        found = RowGroups(None, *number_servers(study.reader.session, study.rows))
     else:
         grouped = study.group_rows((by,))
         found = grouped._replace(labels=[label for (label,) in grouped.labels])
@@ -100,15 +98,6 @@ def choose_groups(study: Study, by: str | None, most: int = MOST_SERIES) -> Seri
         [*((label,) for label in labels), ()],
     )
     return SeriesGroups(both, labels, len(filled) - len(chosen))
-
-
-def group_by_server(session: Analysis, rows: Ints) -> RowGroups:
-    """Groups rows by `address:port` of the server of their connection."""
-    streams, keys = np.unique(session.rows.column("stream")[rows], return_inverse=True)
-    names = [name_endpoint(session, stream, FROM_SERVER) for stream in streams.tolist()]
-    labels = list(dict.fromkeys(names))
-    numbers = np.array([labels.index(name) for name in names], np.int64)
-    return RowGroups(None, numbers[keys] if len(rows) else np.zeros(0, np.int64), labels)
 
 
 def measure_series(study: Study, groups: SeriesGroups) -> SeriesTable:

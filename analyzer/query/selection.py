@@ -61,7 +61,7 @@ class Selection:
             yield self._find_last(reader, count)
         else:
             size = FIRST if self.head is not None else LARGEST
-            yield from self.iterate_selected(reader, _split_windows(count, size, reader.session.rows.first))
+            yield from self.iterate_selected(reader, split_windows(count, size, reader.session.rows.first))
 
     @property
     def divisible(self) -> bool:
@@ -112,7 +112,7 @@ class Selection:
         assert self.tail is not None
         found: list[Ints] = []
         left, first = self.tail, reader.session.rows.first
-        for rows in _split_windows(count - first, FIRST) if left else ():
+        for rows in split_windows(count - first, FIRST) if left else ():
             mine = self.filter_rows(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
             found.append(mine[max(len(mine) - left, 0) :])
             left -= len(found[-1])
@@ -129,7 +129,7 @@ class Selection:
         return rows if self.tail is None else rows[max(len(rows) - self.tail, 0) :]
 
 
-def _split_windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
+def split_windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
     """Yields runs of rows from `begin` to `count`, each up to four times as long as the one before."""
     size = first
     while begin < count:

@@ -49,6 +49,11 @@ class AlignedField(NamedTuple):
     hidden: bool = False
 
     @property
+    def is_alone(self) -> bool:
+        """Whether one side has no such field."""
+        return self.left is None or self.right is None
+
+    @property
     def name(self) -> str:
         """The name of both fields, or both names."""
         names = dict.fromkeys(each.spec.name for each in (self.left, self.right) if each is not None)

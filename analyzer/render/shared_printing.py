@@ -7,7 +7,7 @@ from collections.abc import Callable
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.processes.jobs import DeferredOutput, SharedOutput, print_in_turns
-from analyzer.query.selection import FIRST, LARGEST
+from analyzer.query.selection import FIRST, split_windows
 from analyzer.render.printer import RowPrinter
 
 
@@ -23,12 +23,13 @@ def print_shared_rows(
     reader.session.jobs processes share the work. One process prints the first rows, because they determine the widths
     of columns.
     """
-    first, passing, size = 0, 0, FIRST
-    while first < count and not passing:
-        window = range(first, min(first + size, count))
+    first, passing = 0, 0
+    for window in split_windows(count, FIRST):
         rows = choose(window)  # a filter shares the work on a large window
         printer.print_rows(reader, rows)
-        first, passing, size = window.stop, passing + len(rows), min(2 * size, LARGEST)
+        first, passing = window.stop, len(rows)
+        if passing:
+            break
 
     def work(window: range, out: DeferredOutput) -> int:
         printer.redirect(out)

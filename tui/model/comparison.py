@@ -96,13 +96,18 @@ def compare_messages(
 
 def _count_differences(aligned: Sequence[AlignedField]) -> int:
     """Counts the fields that are not the same; of one side alone, the outermost field stands for those below it."""
-    count, lonely = 0, None
+    outermost = zip(aligned, _mark_outermost(aligned), strict=True)
+    return sum(is_outermost and each.state is not FieldState.SAME for each, is_outermost in outermost)
+
+
+def _mark_outermost(aligned: Sequence[AlignedField]) -> Iterator[bool]:
+    """Yields for each field whether it is below no field of one side alone."""
+    lonely: int | None = None
     for each in aligned:
-        if lonely is not None and each.depth > lonely:
-            continue
-        lonely = each.depth if each.left is None or each.right is None else None
-        count += each.state is not FieldState.SAME
-    return count
+        is_outermost = lonely is None or each.depth <= lonely
+        if is_outermost:
+            lonely = each.depth if each.is_alone else None
+        yield is_outermost
 
 
 def _format_heads(left: ComparedMessage, right: ComparedMessage, width: int) -> Iterator[ComparedRow]:
@@ -148,14 +153,12 @@ def _format_fields(
     ]
     names = max((2 * each.depth + count_cells(each.name) for each, _ in shown), default=0)
     name_width = max(min(names, int(width * _SHARE)), _FEWEST_CELLS)
-    lonely: int | None = None
-    for each, below in shown:
-        if lonely is not None and each.depth > lonely and not shows_all:
+    outermost = _mark_outermost([each for each, _ in shown])
+    for (each, below), is_outermost in zip(shown, outermost, strict=True):
+        if not (is_outermost or shows_all):
             continue
-        alone = each.left is None or each.right is None
-        lonely = each.depth if alone else None
         left_value, right_value = (
-            () if node is None else _format_value(node, limits, each, below if alone and not shows_all else 0)
+            () if node is None else _format_value(node, limits, each, below if each.is_alone and not shows_all else 0)
             for node in (each.left, each.right)
         )
         sign, style = SIGNS[each.state]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from itertools import islice
 from typing import NamedTuple
 
 from analyzer.errors import UserError
@@ -22,18 +23,17 @@ class PathCompletion(NamedTuple):
 def complete_path(text: str) -> PathCompletion:
     """Completes a path by the names in its folder, hidden ones only if they were begun; folders end in a slash."""
     folder, begun = os.path.split(os.path.expanduser(text))
-    names = []
     try:
         with os.scandir(folder or ".") as entries:
-            for entry, _ in zip(entries, range(MOST_NAMES), strict=False):
-                if entry.name.startswith(begun) and (begun or not entry.name.startswith(".")):
-                    names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
+            names = [
+                f"{entry.name}/" if entry.is_dir() else entry.name
+                for entry in islice(entries, MOST_NAMES)
+                if entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
+            ]
     except (OSError, ValueError):
         return PathCompletion(text, [])
     names.sort()
-    common = names[0] if names else ""
-    while not all(name.startswith(common) for name in names):
-        common = common[:-1]
+    common = os.path.commonprefix(names)  # noqa: RUF071 # characters are compared, and there is one part of a path
     base = text[: len(text) - len(begun)] if begun and text.endswith(begun) else text
     return PathCompletion(f"{base}{common}" if common else text, names)
 
