@@ -33,7 +33,7 @@ async def test_the_list_follows_a_brush(found: Drive) -> None:
     activity = found.main.activity.meter
     await found.filter(BASE)
     rows = found.rows()
-    await found.until(lambda: activity.is_settled)
+    await found.until(lambda: activity.base_rows is not None and activity.is_settled)
     line = found.text("time-line")
     assert "◆" in line
 
