@@ -42,6 +42,7 @@ EACH = 256
 
 _UNREAD = -1
 _NOTHING: tuple[str, ...] = ()
+_NOWHERE = [False] * len(ALIASES)
 
 NamedLists = dict[str, pa.Array]
 """By column: for each row a list of texts, an empty one where there are none."""
@@ -73,9 +74,14 @@ class TopicColumns:
         self._read_rows(rows)
         own = self._find_numbers(rows)
         partner = self._session.rows.column("partner")[rows].astype(np.int64)
-        partner = np.where((partner != NULL) & (own == 0).any(axis=1), partner, rows)
-        self._read_rows(partner)
-        found = np.where(own == 0, self._find_numbers(partner), own)
+        paired = np.flatnonzero(partner != NULL)
+        getters, keys = self._learned.topics.find_row_getters(self._session, partner[paired])
+        naming = np.array([list(map(bool, each)) or _NOWHERE for each in getters], bool).reshape(-1, len(ALIASES))
+        useful = (naming[keys] & (own[paired] == 0)).any(axis=1)
+        paired = paired[useful]
+        self._read_rows(partner[paired])
+        found = own.copy()
+        found[paired] = np.where(own[paired] == 0, self._find_numbers(partner[paired]), own[paired])
         lists = {column: self._pools[at].build_lists(found[:, at]) for at, column in enumerate(ALIASES)}
         if sum(pool.size for pool in self._pools) > MOST_CACHED:
             self._clear()
