@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
+from tui.commands.sorting import restore_order
 from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
@@ -206,7 +207,7 @@ def close_capture(main: MainScreen) -> None:
 
 
 def restore_rows(main: MainScreen) -> None:
-    """Restores marks and place when the capture has been read, and says what is as it was left."""
+    """Restores marks, place and order when the capture has been read, and says what is as it was left."""
     entry = main.opened.entry
     if entry is None:
         return
@@ -219,5 +220,7 @@ def restore_rows(main: MainScreen) -> None:
             main.view.select_row(entry.row)
         elif not listed.is_settled:
             listed.target = listed.find_place(entry.row)  # the filter has not been asked about it yet
+    if entry.order:
+        restore_order(main, entry.order)
     if entry.summary:
         main.bars.show_for_seconds(f"as you left it: {safe_text(entry.summary)}")
