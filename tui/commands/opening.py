@@ -170,11 +170,20 @@ def _begin_capture(main: MainScreen, name: str, expression: str) -> None:
 
     def show(begun: LiveSession | str) -> None:
         if isinstance(begun, str):
-            main.show_message(begun, "bar-error")
+            _show_refusal(main, name, begun)
         else:
             get_window(main).open_capture(begun.session, begun.title, begun)
 
     main.background.submit("capture", work, show)
+
+
+def _show_refusal(main: MainScreen, name: str, reason: str) -> None:
+    """Says why nothing is captured, in a dialog: the reason has ways out, and the status line would cut them."""
+    from tui.screens.chooser import Choice, Chooser
+
+    main.show_message(f"nothing is captured on {name}", "bar-error")
+    choices = [Choice((("", reason),), None)]
+    main.open_dialog(Chooser(main.palette, f"nothing is captured on {name}", choices), lambda _: None)
 
 
 def show_next(main: MainScreen) -> None:
