@@ -2,7 +2,7 @@
 
 Theory. An offset is the number of a batch, and a batch is a list of finished files (ledger.py tells which are), written
 down before Spark hears of it; so a batch that Spark asks for again has the same files. A task makes the batch as a run
-with a state does (batch.py), into a folder that gets its name when all is there; what Spark is given are the rows in
+with a state does (job.py), into a folder that gets its name when all is there; what Spark is given are the rows in
 that folder, as often as it asks. Each capture is a chain of its own, and a task.
 """
 
@@ -23,9 +23,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from analyzer.errors import CaptureError, UserError
-from analyzer.pipeline.batch import Batch, write_batch
 from analyzer.pipeline.commit import write_atomically
 from analyzer.pipeline.data_source import ColumnMaker
+from analyzer.pipeline.job import Batch, write_batch
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
 from analyzer.pipeline.parquet_files import read_table
 from analyzer.pipeline.source_options import SourceOptions
@@ -131,8 +131,8 @@ class CaptureStreamReader(DataSourceStreamReader):
             place = os.path.join(folder, "made")
             written = os.path.join(folder, TABLES_FOLDER)
             os.mkdir(written)
-            opened = os.path.join(chain, f"{OPEN_PREFIX}{before}") if before else None
-            batch = Batch(files, number, place, opened, tables=[self._query.table])
+            earlier = os.path.join(chain, f"{OPEN_PREFIX}{before}") if before else None
+            batch = Batch(files, number, place, earlier, tables=[self._query.table])
             report = write_batch(None, batch, written, self._query.options)
             if missing := [note for note in report.files if note.is_missing]:
                 raise CaptureError(f"{missing[0].path} is gone before its batch was made: {missing[0].reason}")

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, delta_tables, job
 from analyzer.pipeline import ledger as ledgers
-from analyzer.pipeline.batch import Batch, write_batch
 from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, FilePlan, Ledger
 from analyzer.pipeline.options import Options
@@ -126,8 +125,8 @@ class _Run:
         before = os.path.join(self.state, self.ledger.opened) if self.ledger.opened else None
         written = commit.create_staging_folder(self.folder)
         try:
-            batch = Batch(new, number, place, before, todo.grown, self.ring.close)
-            report = write_batch(self.spark, batch, written, self.options, lost)
+            batch = job.Batch(new, number, place, before, todo.grown, self.ring.close)
+            report = job.write_batch(self.spark, batch, written, self.options, lost)
             commit.prepare_batch(self.folder, written, number)
         except BaseException:
             shutil.rmtree(written, ignore_errors=True)
