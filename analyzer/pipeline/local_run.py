@@ -56,7 +56,7 @@ def run_tasks(
     jobs = options.partitions or 1
     splits = build_splits(files, {}, begins)
     scanned = map_in_order(lambda split: list(scan_splits([split], files, options)), splits, jobs)
-    batches = [*(batch for found in scanned for batch in found), *states.read()]
+    batches = [*(batch for found in scanned for batch in found), *states.read_rows()]
     count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))
     parts = _divide_by_connection(batches, count)
     for listed in map_in_order(partial(_run_task, work), list(enumerate(parts)), jobs):

@@ -244,7 +244,7 @@ class OpenStates(NamedTuple):
             numbers[name] = max(numbers.values(), default=-1) + 1
         return cls(sorted(glob(os.path.join(escape(folder), "*.parquet"))), numbers)
 
-    def read(self) -> Iterator[pa.RecordBatch]:
+    def read_rows(self) -> Iterator[pa.RecordBatch]:
         """Yields all rows. Raises UserError."""
         return (batch for path in self.paths for batch in read_states(path, self.captures))
 
