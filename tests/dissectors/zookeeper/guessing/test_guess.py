@@ -14,7 +14,8 @@ from dissectors.finding import Finding
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, guess, is_path
+from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, guess
+from dissectors.zookeeper.guessing.plausible import is_path
 from dissectors.zookeeper.labels import error_name
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, golden, reply, ustring, vector
