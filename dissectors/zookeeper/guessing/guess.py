@@ -10,7 +10,7 @@ Facts (ClientCnxn, FinalRequestProcessor). Behind an error there is nothing, exc
 SASL step. A token may be any bytes behind their length, so it is accepted only if nothing else is possible.
 
 Theory. Most records are refuted by their size before any value is read: a Stat has 68 bytes, and a count or a length
-stands first in most others (_may_fit).
+stands first in most others (_choose_readings).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ _CODE = "guessed-layout"
 GUESS, _SECRET, _TEXT = "guess", "guessSecret", "guessText"
 _TOKEN = "SetSASLResponse"
 _LENGTH = 4
+_COUNT_END = REPLY.size + _LENGTH
 
 
 @make_slotted
@@ -113,7 +114,10 @@ def guess(message: bytes) -> Guess:
         return Guess(secret=True)
     if size == REPLY_SIZE:
         return _of_header(xid, err)
-    found = [each for reading in _readings() for each in _fitting(reading, message, err)]
+    readings = _choose_readings(
+        size - REPLY_SIZE, message[REPLY.size : _COUNT_END], err != 0, message.endswith(_END_OF_MULTI)
+    )
+    found = [each for reading in readings for each in _fitting(reading, message)]
     found = [each for each in found if each.record != _TOKEN] or found
     if len(found) == 1:
         return Guess(_make_guess_finding(found[0].opcodes, "no other layout fits"), found[0].opcodes[0])
@@ -140,15 +144,19 @@ def _readings() -> Sequence[_Reading]:
     return tuple(found.values())
 
 
-def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
+@lru_cache(maxsize=4096)
+def _choose_readings(left: int, begin: bytes, error: bool, ends_multi: bool) -> Sequence[_Reading]:
+    """Returns the readings that a body's size, its first bytes and its end allow. `error`: the header has one."""
+    found = []
+    for each in _readings():
+        fits = ends_multi if each.record in MULTIS else _may_fit(each.record, left, begin)
+        if fits and (not error or operations()[each.opcodes[0]].response_on_error):
+            found.append(each)
+    return found
+
+
+def _fitting(reading: _Reading, message: bytes) -> Iterator[_Reading]:
     """The reading of a message, if the record consumes it exactly and gives values that a server would send."""
-    if err and not operations()[reading.opcodes[0]].response_on_error:
-        return
-    if reading.record in MULTIS:
-        if not message.endswith(_END_OF_MULTI):
-            return
-    elif not _may_fit(reading.record, message):
-        return
     try:
         values, stop = find_form(reading.record).read(message, REPLY.size, Budget())
     except FAILURES:
@@ -159,16 +167,16 @@ def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
             yield _Reading(reading.record, opcodes, values)
 
 
-def _may_fit(record: str | None, message: bytes) -> bool:
-    """Whether a record's size and the count or length at its beginning allow it to end where a reply does."""
-    left, form = len(message) - REPLY.size, _measure_record(record)
-    if not form.least <= left <= form.most:
+def _may_fit(record: str | None, left: int, begin: bytes) -> bool:
+    """Whether a record's size, and the count or length at its beginning, allow it to take so many bytes."""
+    size = _measure_record(record)
+    if not size.least <= left <= size.most:
         return False
-    if not form.each:
+    if not size.each:
         return True
-    count = max(int.from_bytes(message[REPLY.size : REPLY.size + _LENGTH], signed=True), 0)
-    most = form.most_behind + (count * form.most_each if count else 0)
-    return form.least + count * form.each <= left <= most
+    count = max(int.from_bytes(begin, signed=True), 0)
+    most = size.most_behind + (count * size.most_each if count else 0)
+    return size.least + count * size.each <= left <= most
 
 
 class _Size(NamedTuple):
@@ -207,6 +215,7 @@ def _measure(step: Step) -> tuple[int, float]:
     return _LENGTH, inf
 
 
+@lru_cache(maxsize=64)
 def _make_guess_finding(opcodes: tuple[int, ...], why: str) -> ZooKeeperGuessFinding:
     text = f"read as the reply to {_alternatives(opcodes)}; {why}"
     return ZooKeeperGuessFinding(Severity.NOTE, _CODE, text, opcodes=opcodes)
