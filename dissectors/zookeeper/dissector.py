@@ -35,7 +35,7 @@ class ZooKeeper(Dissector):
     tree = staticmethod(decode_tree)
     info = staticmethod(info_line)
     projection = lazy("dissectors.zookeeper.layouts:make_projection")
-    template = lazy("dissectors.zookeeper.layouts:read_template")
+    template = lazy("dissectors.zookeeper.layouts:TEMPLATE")
     request_fields = staticmethod(list_request_fields)
     catalog = lazy("dissectors.zookeeper.catalog:CATALOG")
     operations = lazy("dissectors.zookeeper.schemas:operations")

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Context, Pick, Role
+from dissectors.finding import Finding
 from dissectors.message import Path
 from dissectors.slotted import replace
-from dissectors.symbolic import MessageTemplate
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import pick
@@ -22,6 +22,7 @@ from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.expert_info import NEAR
 from dissectors.zookeeper.forms import MULTIS
+from dissectors.zookeeper.guessing import Guess
 from dissectors.zookeeper.header import REPLY, has_absurd_error
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
@@ -35,36 +36,37 @@ _NO_ERROR = bytes(4)
 _ERR = "err"
 _OPCODE = Leaf(LayoutSpec("type", "int"), FixedWidth("int", "i", int))
 _SUCCESS = frozenset({0})
-_DELETE = 2
-"""The opcode of a reply that has a header only."""
 
 
 def layout_of(message: bytes, context: Context) -> MessageLayout | None:
-    """Returns the layout of a message; None if the opcode alone does not determine it."""
-    answers = context.role is Role.RESPONSE
-    return None if answers and has_absurd_error(message) else _layout(context)
-
-
-_read_template = template(layout_of, error_name)
-
-
-def read_template(
-    message: bytes, context: Context, request: tuple[bytes, Context] | None = None
-) -> MessageTemplate | None:
-    """Returns the template of a message, that of a guessed reply with the guess (Dissector.template)."""
-    found = None
-    if context.code is None and context.role is Role.RESPONSE:
-        from dissectors.zookeeper.guessing.guess import read_guess  # hardly a capture has many
-
-        found = read_guess(context)
-    if found is None:
-        return _read_template(message, context, request)
-    if found.opcode is None and len(message) > REPLY.size:
+    """Returns the layout of a message; None if neither the opcode nor a guess determines it."""
+    if context.role is not Role.RESPONSE:
+        return _layout(context)
+    if has_absurd_error(message):
         return None
-    made = _read_template(message, replace(context, code=_DELETE if found.opcode is None else found.opcode), None)
-    if made is None or found.finding is None:
-        return made
-    return made._replace(body=made.body._replace(findings=(found.finding,)))
+    found = _read_guess(context)
+    if found is None:
+        return _layout(context)
+    if found.opcode is None:
+        return _reply(None) if len(message) == REPLY.size else None
+    return _layout(replace(context, code=found.opcode))
+
+
+def _read_guess(context: Context) -> Guess | None:
+    """The guess with which a reply comes whose request nobody saw."""
+    if context.code is not None or context.role is not Role.RESPONSE:
+        return None
+    from dissectors.zookeeper.guessing.guess import read_guess  # hardly a capture has many
+
+    return read_guess(context)
+
+
+def _list_doubts(context: Context) -> tuple[Finding, ...]:
+    found = _read_guess(context)
+    return () if found is None or found.finding is None else (found.finding,)
+
+
+TEMPLATE = template(layout_of, error_name, _list_doubts)
 
 
 def _layout(context: Context) -> MessageLayout | None:
