@@ -176,5 +176,6 @@ def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window
         if fast_path is not None:
             places = orphans[protocols == protocol].tolist()
             mine = [message for message in map(messages.__getitem__, places) if isinstance(message, bytes)]
-            found |= zip(places, fast_path.guess_hints(mine), strict=False)
+            hints = fast_path.guess_hints(mine)
+            found |= {place: each for place, each in zip(places, hints, strict=False) if each}
     return found
