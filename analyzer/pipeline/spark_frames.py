@@ -86,7 +86,6 @@ def read_pointers(
     Payload travels with the pointers of all files if one of them is remote.
     """
     from analyzer.pipeline.pointers import POINTER_COLUMNS
-    from analyzer.pipeline.scan import divide_splits
 
     remote = read_contents(spark, files)
     chosen = options if remote is None else replace(options, shuffled=True)
@@ -94,17 +93,17 @@ def read_pointers(
     if not every:
         assert remote is not None
         return remote
-    dealt = divide_splits(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
+    tasks = min(len(every), choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
 
     def scan_files(task: int) -> Iterator[pa.RecordBatch]:
         from analyzer.pipeline.progress import count_batches
         from analyzer.pipeline.scan import scan_splits
 
-        for split in dealt[task]:
+        for split in every[task::tasks]:  # large files lie beside one another
             size = split.count_bytes(files[split.file])
             yield from count_batches(scan_splits([split], files, chosen), size, options.counts)
 
-    local = map_numbers(spark, len(dealt), scan_files, POINTER_COLUMNS)
+    local = map_numbers(spark, tasks, scan_files, POINTER_COLUMNS)
     return local if remote is None else local.unionAll(remote)
 
 
