@@ -251,7 +251,7 @@ def test_hashes_of_many_keys() -> None:
 def test_a_record_that_names_no_topic_has_that_of_its_message() -> None:
     with Session([ROOT / "captures" / "pulsar.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
-        subjects = TopicColumns(session, rows)
+        subjects = TopicColumns(session)
         batches = list(build_records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
     topics = {topic for each in batches for topic in each["topic"].to_pylist()}
     assert None not in topics
