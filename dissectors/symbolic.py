@@ -84,10 +84,11 @@ class TemplateBuilder(Recorder):
         return Integer(self, extent.terms, -bias, end - begin)
 
     def text(self, extent: Extent) -> Text | str:
-        """Makes a symbolic text; one that is not plain ASCII stays as it is. Raises UnicodeDecodeError."""
-        data = self.data[extent.begin : extent.end]
-        if not data or not data.isascii():
-            return data.decode()
+        """Makes a symbolic text. Raises NotTemplatable for one that is not plain ASCII."""
+        if extent.begin == extent.end:
+            return ""
+        if not self.data[extent.begin : extent.end].isascii():
+            raise NotTemplatable
         text = Text(self, extent, self._size(extent))
         self._add(text)
         return text

@@ -157,10 +157,10 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
-        elif isinstance(step, KeyedMembers) or (isinstance(step, Switch) and not step.told_by):
+        elif isinstance(step, KeyedMembers) or (isinstance(step, Switch) and not step.decided_by):
             raise NotTemplatable  # keys in any order, members that bytes tell: hardly two messages are alike
         elif isinstance(step, Switch):
-            cursor.builder.pin(cursor.at - step.told_by, cursor.at)
+            cursor.builder.pin(cursor.at - step.decided_by, cursor.at)
             chosen = step.choose(cursor.builder.data, cursor.at, cursor.end, str)
             values.update(_members(cursor, chosen.steps))
         elif isinstance(step, When):
@@ -268,7 +268,8 @@ def _template_sized(builder: TemplateBuilder, primitive: SizedBytes, extent: Ext
         return builder.bytes(extent)
     if primitive.convert is not bytes.decode:
         raise NotTemplatable
-    return builder.text(extent)
+    data = builder.data[extent.begin : extent.end]
+    return builder.text(extent) if data.isascii() else data.decode()
 
 
 def _tags(cursor: Cursor, step: Tags, values: dict[str, Any]) -> None:
