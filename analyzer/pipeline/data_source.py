@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from analyzer.errors import UserError
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
 from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.table_schemas import build_ddl
+from analyzer.pipeline.table_schemas import PORT, build_schema
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader, Filter
@@ -45,10 +46,12 @@ class CaptureSource(DataSource):
         """Returns what follows format()."""
         return FORMAT
 
-    def schema(self) -> str:
-        """Returns the columns of the table."""
+    def schema(self) -> StructType:
+        """Returns the columns of the table; Spark has no numbers without a sign."""
         query = SourceOptions.parse(self.options)
-        return build_ddl(query.table, fields=query.options.fields)
+        columns = build_schema(query.table, fields=query.options.fields)
+        signed = [field.with_type(pa.int32()) if field.type == PORT else field for field in columns]
+        return from_arrow_schema(pa.schema(signed))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query."""
@@ -155,8 +158,6 @@ class ColumnMaker:
     """Makes the columns that a query asks for from those of a table."""
 
     def __init__(self, table: str, schema: StructType) -> None:
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         self._schema = to_arrow_schema(schema, timezone="UTC")
         self._table = table
 
