@@ -92,7 +92,7 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
 
     What Spark says goes to a log, which is kept if Spark fails.
 
-    Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
+    Raises UserError if there is no Java, or the master can't be reached; SparkError for what Spark raises in it.
     """
     check_master(master)
     with ExitStack() as homes, translate_full_disk():
@@ -171,7 +171,7 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path) -> Mapp
 def _end_java(log: Path) -> Iterator[None]:
     """Ends Java in the end, even if it is busy; Spark's Python side forgets it, and workers end without it.
 
-    Raises SparkFailed if it has ended before.
+    Raises SparkError if it has ended before.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
