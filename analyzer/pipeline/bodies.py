@@ -21,11 +21,15 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks
+from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.payloads import read_payloads
+from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make_findings, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
+from analyzer.pipeline.record_values import format_records, format_template_records
 from analyzer.pipeline.topic_values import (
     TopicValueReader,
     TopicValues,
@@ -34,9 +38,14 @@ from analyzer.pipeline.topic_values import (
     read_topic_values,
 )
 from dissectors.api import Body, Context, Dissector
+from dissectors.message import Values
+from dissectors.payload import Payload
 from dissectors.symbolic_values import WrittenValue
 
-TEXTS = ("info", "fields")
+RECORDS = "records"
+"""The slot of the records that it carries (record_values.py)."""
+
+TEXTS = ("info", "fields", RECORDS)
 """Slots that differ from row to row; of the others there are few different ones."""
 
 TOPICS = "topics"
@@ -116,7 +125,7 @@ class DecoderMemory:
     """
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
-        self.slots = tuple(slot for slot in (*BODY_KEYS_IN_ORDER, TOPICS) if slot in slots)
+        self.slots = tuple(slot for slot in (*BODY_KEYS_IN_ORDER, TOPICS, RECORDS) if slot in slots)
         self.marking, self.json, self.templates = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
         self.topics = TopicValueReader()
         self.grows: dict[tuple[int, ...], float] = {}
@@ -128,6 +137,7 @@ class BodyReader:
     def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json, self._topics = learned.marking, learned.json, learned.topics
+        self._naming = TopicNamer(reader.session)
         self._decoder = TemplateDecoder(
             reader, self._format_body, learned.templates, needs_requests="info" in self._slots
         )
@@ -154,6 +164,8 @@ class BodyReader:
         if TOPICS in self._slots:
             getters = self._topics.find_getters(dissector, context)
             texts[TOPICS] = format_topic_values(dissector.name, getters, body.values, self._marking)
+        if RECORDS in self._slots:
+            texts[RECORDS] = format_template_records(dissector, context, body.values, self._marking)
         return texts
 
     def _add_group(self, draft: _Draft, group: TemplateGroup) -> None:
@@ -178,7 +190,8 @@ class BodyReader:
         found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
         getters, keys = self._topics.find_row_getters(self._reader.session, rows)
         protocols = self._reader.read_column("protocol", rows).values()
-        for row, key, protocol in zip(self._decode_rows(rows), keys.tolist(), protocols, strict=True):
+        decoded = zip(rows.tolist(), self._decode_rows(rows), keys.tolist(), protocols, strict=True)
+        for number, row, key, protocol in decoded:
             if "error" in row:
                 error = row["error"]
                 value = None if error is None else (error["code"], escape_surrogates(error["name"]))
@@ -193,6 +206,8 @@ class BodyReader:
                 found[TOPICS].append(
                     draft.values[TOPICS].assign_number(read_topic_values(protocol, getters[key], row["fields"]))
                 )
+            if RECORDS in found:
+                found[RECORDS].append(format_records(self._list_payloads(number, row["fields"])))
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
@@ -200,8 +215,15 @@ class BodyReader:
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
+    def _list_payloads(self, row: int, values: Values) -> Iterable[Payload]:
+        session = self._reader.session
+        dissector, context = find_dissector(session, row), read_context(session, row)
+        if dissector is None:
+            return ()
+        return read_payloads(session, self._naming, row, dissector, Body(dict(values), None), context)
+
     def _decode_rows(self, rows: Ints) -> Iterator[dict[str, Any]]:
-        keys = ["fields" if slot == TOPICS else slot for slot in self._slots]
+        keys = [slot if slot in BODY_KEYS_IN_ORDER else "fields" for slot in self._slots]
         for part in split_rows(self._reader.session, rows):
             yield from self._reader.read_objects(keys, part)
 

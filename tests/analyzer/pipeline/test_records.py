@@ -21,8 +21,8 @@ from analyzer.decode.rows import RowReader
 from analyzer.pipeline import records as module
 from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_fields import find_record_fields, read_record_fields
-from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records, hash_key
+from analyzer.pipeline.record_fields import find_record_fields, hash_key, read_record_fields
+from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
