@@ -11,28 +11,24 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import resource
-import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.feed import SPOOL_LIMIT, SpoolFeeder, recognise_compression
 from analyzer.capture.packets import FlowTable, PacketBlock
-from analyzer.capture.records import CaptureInfo
-from analyzer.capture.sources import MappedFile, Spool
+from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.capture.tcp_segments import UNKNOWN_WINDOW
 from analyzer.columns.arrays import Ints
-from analyzer.errors import CaptureError, UserError
+from analyzer.errors import UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.carry_over import ConnectionCarrier
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
+from analyzer.pipeline.open_captures import LIBRARY, MissingFileError
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import PacketOrigins, RowFilter
 from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
@@ -47,68 +43,6 @@ from dissectors.finding import Finding
 
 ENOUGH, MOST = 1 << 17, 1 << 18
 """Packets of a part, and at most where its last connection has more."""
-
-MOST_FILES = 64
-MOST_UNPACKED = 16 << 30
-"""Files, and bytes in spools, that stay open from one partition to the next."""
-
-
-class MissingFileError(CaptureError):
-    """Raised if a file that existed cannot be opened any more."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Cannot open {path} again: {reason}.")
-        self.path = path
-
-
-_Key = tuple[str, int, int, int]
-
-
-class OpenCaptures:
-    """Sources by path. What it gives stays open until trim()."""
-
-    def __init__(self) -> None:
-        self._open: dict[_Key, MappedFile] = {}
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-    def open_source(self, path: str) -> MappedFile:
-        """Opens a capture, decompressed. Raises CaptureError if it is gone or the disk is full."""
-        try:
-            status = os.stat(path)
-            key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
-            found = self._open.pop(key, None) or _open_source(path)
-        except OSError as error:
-            raise MissingFileError(path, error.strerror or str(error)) from error
-        self._open[key] = found
-        return found
-
-    def trim(self) -> None:
-        """Closes what was used longest ago and is too much; nobody may read what was given before."""
-        while self._open and (len(self._open) > MOST_FILES or self._count_unpacked_bytes() > MOST_UNPACKED):
-            self._open.pop(next(iter(self._open))).close()
-
-    def _count_unpacked_bytes(self) -> int:
-        return sum(source.size() for source in self._open.values() if isinstance(source, Spool))
-
-
-def _open_source(path: str) -> MappedFile:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    if not recognise_compression(os.pread(descriptor, 6, 0)):
-        return MappedFile(descriptor)
-    inflow = SpoolFeeder(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
-    compression = recognise_compression(inflow.peek())
-    assert compression is not None
-    inflow.unpack(compression)
-    while inflow.fill():
-        pass
-    inflow.close()
-    return inflow.spool
-
-
-LIBRARY = OpenCaptures()
-"""Those of this process."""
 
 _share_memory = lru_cache(maxsize=1)(DecoderMemory)
 """What bodies have taught this process, for one kind of run."""
@@ -157,7 +91,7 @@ def _split_partition(
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
         origins = PacketOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = PartitionPart(queue, capture, files, origins)
-        secrets = find_secrets(options, [file.path for file in files if file.capture == capture], LIBRARY)
+        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(carry, codec, session, part, origins)
             session.load(carrier.list_ended_streams)
