@@ -225,10 +225,6 @@ def _format_subscription(row: Mapping[str, Any]) -> str:
     return f"{row.get('topic', '?')}{words}"
 
 
-def _format_subscribed(row: dict[str, Any]) -> str | None:
-    return _format_subscription(row) if "topic" in row else None
-
-
 def _format_expression(value: str) -> str | None:
     """What a consumer wants of a topic, if not all."""
     if value in _EVERYTHING:
@@ -261,5 +257,5 @@ FORMATTERS: Mapping[str, Formatter] = {
     "queue": lambda value, _: format_queue(value),
     "queues": of_plain(dict, _format_queues),
     "route": of_plain(dict, _format_route),
-    "subscription": of_plain(dict, _format_subscribed),
+    "subscription": of_plain(dict, lambda row: _format_subscription(row) if "topic" in row else None),
 }
