@@ -22,7 +22,6 @@ MAXIMUM = 104_857_600
 NEWER = 16
 """Versions beyond the tables that may still be real ones: a guess. A number further away is no version of that API."""
 
-_REQUEST = Struct(">ihhi")
 _PREFIX = Struct(">ihh")
 _RESPONSE = Struct(">ii")
 _INT16 = Struct(">h")
