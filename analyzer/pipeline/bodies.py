@@ -1,25 +1,22 @@
 """What bodies say of rows, as columns: each body decoded once, alike ones together.
 
-Theory. A TemplateDecoder gives texts of alike rows as cells (analyzer.decode.template_decoder). Of a kind's errors and
-findings there is mostly one text for all its rows: it is read once and becomes a number. Lines for people and bodies as
-JSON are collected as bytes and put together once, as the buffer of an Arrow array; rows come kind by kind, for to bring
-them back into their order would be a copy more. What is like nothing is decoded row by row.
+Theory. A TemplateDecoder gives the texts of alike rows together (group_texts.py). Of a kind's errors, findings and
+topics there are few texts: each is read once and becomes a number. Lines for people, bodies as JSON, and records stay
+texts. Rows come kind by kind, because bringing them back into their order would be one more copy. Rows that match no
+template are decoded one by one. Either way each message is decoded once for all of its columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise, repeat, starmap
-from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import orjson
 import pyarrow as pa
 
-from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
-from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.payloads import read_payloads
@@ -27,7 +24,8 @@ from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make_findings, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.group_texts import TextPieces, build_group_texts, concatenate_pieces
 from analyzer.pipeline.record_values import format_records, format_template_records, may_carry_records
 from analyzer.pipeline.topic_values import (
     NO_TOPICS,
@@ -39,7 +37,6 @@ from analyzer.pipeline.topic_values import (
     read_topic_values,
 )
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic_values import WrittenValue
 
 RECORDS = "records"
 """The slot of the records that it carries (record_values.py)."""
@@ -89,28 +86,12 @@ class BodyColumns:
     topics: DistinctValues[TopicValues]
 
 
-class _TextPieces(NamedTuple):
-    """Texts of so many bytes each (n): all of them, in whatever pieces."""
-
-    pieces: list[bytes]
-    sizes: Ints
-
-    @classmethod
-    def from_texts(cls, texts: list[bytes]) -> Self:
-        """Each in a piece of its own."""
-        return cls(texts, np.fromiter(map(len, texts), np.int64, len(texts)))
-
-    def build_array(self) -> pa.Array:
-        """The same in one piece."""
-        return slice_texts(b"".join(self.pieces), self.sizes)
-
-
 @dataclass(slots=True)
 class _Draft:
     """BodyColumns in the making, group by group: `order` has the places of rows as they come."""
 
     order: list[Ints] = field(default_factory=list)
-    texts: dict[str, list[_TextPieces]] = field(default_factory=dict)
+    texts: dict[str, list[TextPieces]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
     values: dict[str, DistinctValues[Any]] = field(
         default_factory=lambda: {slot: DistinctValues() for slot in _PARSERS}
@@ -173,14 +154,14 @@ class BodyReader:
         for slot in self._slots:
             parts = group.match.template.texts[slot]
             if slot in TEXTS:
-                draft.texts.setdefault(slot, []).append(_build_group_texts(group, slot))
+                draft.texts.setdefault(slot, []).append(build_group_texts(group, slot))
                 continue
             constant = [part for part in parts if type(part) is bytes]
             assign, parse = draft.values[slot].assign_number, _PARSERS[slot]
             if len(constant) == len(parts):
                 number = np.full(len(places), assign(parse(b"".join(constant))))
             else:
-                texts = _build_group_texts(group, slot).build_array().dictionary_encode()
+                texts = build_group_texts(group, slot).build_array().dictionary_encode()
                 numbers = list(map(assign, map(parse, texts.dictionary.to_pylist())))
                 number = np.array(numbers, np.int64)[texts.indices.to_numpy()]
             draft.numbers.setdefault(slot, []).append(number)
@@ -211,7 +192,7 @@ class BodyReader:
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
-                draft.texts.setdefault(slot, []).append(_TextPieces.from_texts(values))
+                draft.texts.setdefault(slot, []).append(TextPieces.from_texts(values))
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
@@ -248,49 +229,8 @@ _PARSERS: dict[str, Callable[[bytes | str], Any]] = {
 """Slots of which there are few different values, with what reads one from its text."""
 
 
-def _build_group_texts(group: TemplateGroup, slot: str) -> _TextPieces:
-    """A slot of each row of a group; what is too long for cells is put between them."""
-    match, count = group.match, len(group.match.rows)
-    known = len(match.splices)
-    runs: list[list[bytes | Cells]] = [[]]
-    for mark, part in zip(match.template.texts[slot], match.make_parts(slot), strict=True):
-        if type(mark) is WrittenValue:
-            runs.append([])
-        else:
-            runs[-1].append(part)
-    if len(runs) == 1:
-        written = cells.join_cells(runs[0], count)
-        return _TextPieces([cells.flatten_cells(written)], cells.count_cell_bytes(written))
-    columns, sizes = [], np.zeros(count, np.int64)
-    longer = [_TextPieces.from_texts(mark.write(values)) for mark, values in match.splices[known:]]
-    for run, nested in zip(runs, [*longer, None], strict=True):
-        texts, size = _split_run(run, count)
-        columns.append(texts)
-        sizes += size
-        if nested is not None:
-            columns.append(nested.pieces)
-            sizes += nested.sizes
-    return _TextPieces(list(chain.from_iterable(zip(*columns, strict=False))), sizes)
-
-
-def _split_run(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints | int]:
-    """The text of each row by itself, and its size; of one that is the same in all rows there is no end."""
-    constant = [part for part in run if type(part) is bytes]
-    if len(constant) == len(run):
-        text = b"".join(constant)
-        return repeat(text), len(text)
-    written = cells.join_cells(run, count)
-    text, sizes = cells.flatten_cells(written), cells.count_cell_bytes(written)
-    return map(text.__getitem__, starmap(slice, pairwise(accumulate(sizes.tolist(), initial=0)))), sizes
-
-
-def _concatenate_pieces(parts: Iterable[_TextPieces]) -> _TextPieces:
-    pieces, sizes = zip(*parts, strict=True)
-    return _TextPieces(list(chain.from_iterable(pieces)), np.concatenate(sizes))
-
-
 def _finish_draft(draft: _Draft, rows: Ints) -> BodyColumns:
     # One slot after the other, so that no two copies of all are there at the same time.
-    texts = {slot: _concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
+    texts = {slot: concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
     return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, *(draft.values[slot] for slot in _PARSERS))

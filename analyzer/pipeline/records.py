@@ -1,10 +1,10 @@
 """The table of records: one row for each record of a log, by its message.
 
 Theory. A message carries hundreds of records, and a row needs only a few bytes of each. Where a protocol has a fast
-path (dissectors.wire.fast_path.Logs), record_fields.py finds the records fields of many messages at once, and the fast
-path reads their records as columns. decode_records reads everything else message by message: unusual messages, and
-those of protocols without a fast path. It is the reference implementation; tests/analyzer/pipeline/test_records.py
-compares the two.
+path for them (dissectors.wire.fast_path.Logs), record_fields.py finds the records fields of many messages at once, and
+the fast path reads their records as columns; decode_records reads the messages that are left one by one. The records of
+other protocols come with the bodies of their messages (record_values.py). decode_records is the reference
+implementation of both; tests/analyzer/pipeline/test_records.py compares them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ class RecordTableBuilder:
                     yield from self._read_bodies(some)
                 else:
                     found = find_record_fields(self._session, fast_path, some, self._naming.find_topic)
-                    yield from self._build_fast(fast_path, some, found)
+                    if len(found.message):
+                        yield from self._build_fast(fast_path, some, found)
+                    else:
+                        yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
 
     def _read_bodies(self, rows: Ints) -> Iterator[ColumnValues]:
         """The records of messages of a protocol whose fast path reads none."""
