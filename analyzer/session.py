@@ -18,7 +18,6 @@ from analyzer.errors import UserError
 from analyzer.messages.decode_as import ConnectionRules, DecodeAsTarget, make_rules, merge_rules
 from analyzer.messages.engine import Engine
 from analyzer.messages.eviction import Eviction
-from analyzer.messages.guess_budget import GuessBudget
 from analyzer.messages.host_names import HostNames
 from analyzer.messages.message_comments import MessageComments
 from analyzer.messages.stream_findings import LocatedFinding
@@ -51,8 +50,6 @@ class Analysis(SelfClosing):
         self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
         self.eviction = Eviction(self.engine, source)
         self.ended = False
-        self.guesses: GuessBudget | None = None
-        """Limits guesses of a live capture; None: all responses without request are guessed."""
         self.jobs = 1
         """How many processes may share work on the rows; see analyzer.processes.jobs."""
 

@@ -138,7 +138,7 @@ def _late(health: RunHealth) -> str:
 
 def _format_skipped(sniffing: LiveSession) -> str:
     """Returns how many responses without requests were not guessed; an empty text if all were."""
-    budget = sniffing.session.guesses
+    budget = sniffing.session.engine.guesses
     count = 0 if budget is None else budget.skipped
     return f"{count:,} responses without requests were not guessed" if count else ""
 

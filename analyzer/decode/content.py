@@ -168,10 +168,10 @@ def find_orphans(session: Analysis, rows: Ints, *, long: bool = False) -> Ints:
 
 def _skip_long(session: Analysis, rows: Ints) -> dict[int, Mapping[str, str]]:
     """Returns the extra contexts of long orphans, which are not guessed together, while guesses have a budget."""
-    if session.guesses is None:
+    if session.engine.guesses is None:
         return {}
     places = find_orphans(session, rows, long=True)
-    session.guesses.skip(rows[places])
+    session.engine.guesses.skip(rows[places])
     return dict.fromkeys(places.tolist(), SKIPPED)
 
 
@@ -187,6 +187,10 @@ def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window
             places = orphans[protocols == protocol].tolist()
             mine = [message for message in map(messages.__getitem__, places) if isinstance(message, bytes)]
             guesses = fast_path.guess_hints
-            hints = guesses(mine) if session.guesses is None else session.guesses.guess(guesses, rows[places], mine)
+            hints = (
+                guesses(mine)
+                if session.engine.guesses is None
+                else session.engine.guesses.guess(guesses, rows[places], mine)
+            )
             found |= {place: each for place, each in zip(places, hints, strict=False) if each}
     return found

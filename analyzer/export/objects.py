@@ -95,7 +95,7 @@ class Objects:
         found: list[RowPayloads | int] = []
         for row, known, readable in zip(rows.tolist(), about, read_undecoded(self._session, rows), strict=True):
             is_fragment = fragments.find_fragment(self._session, row) is not None
-            found.append(row if is_fragment else self._read(row, known, readable))
+            found.append(row if is_fragment else self._read_payloads(row, known, readable))
         return found
 
     def finish(self) -> StoredObject:
@@ -129,7 +129,7 @@ class Objects:
             self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 
     def _write(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> None:
-        self._add(self._read(row, found, readable, body))
+        self._add(self._read_payloads(row, found, readable, body))
 
     def _add(self, found: RowPayloads) -> None:
         self._items += found.items
@@ -137,7 +137,9 @@ class Objects:
         for each in found.files:
             self._folder.add(*each)
 
-    def _read(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> RowPayloads:
+    def _read_payloads(
+        self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None
+    ) -> RowPayloads:
         """Returns the payloads of one row; body: decoded already, or with reassembled content."""
         dissector, message, context = readable
         if dissector is None:

@@ -59,7 +59,7 @@ class LiveSession(SelfClosing):
     def _begin_run(self) -> Session:
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names, secrets=self._secrets)
-        session.guesses = GuessBudget()
+        session.engine.guesses = GuessBudget()
         if _are_local(self._capture.interfaces):
             session.engine.owners = LocalProcesses(session.engine.streams, session.packets.flows)
         try:

@@ -41,14 +41,14 @@ def list_guesses(session: Session) -> list[str]:
 def test_what_exceeds_the_budget_says_so(captured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([captured]).load() as session:
         assert list_guesses(session) == ["guessed"] * COUNT
-        session.guesses = GuessBudget()
+        session.engine.guesses = GuessBudget()
         assert list_guesses(session) == ["guessed"] * COUNT
-        assert session.guesses.skipped == 0
+        assert session.engine.guesses.skipped == 0
         monkeypatch.setattr(guess_budget, "BURST", 0.0)
-        session.guesses = GuessBudget()
+        session.engine.guesses = GuessBudget()
         assert list_guesses(session) == ["skipped"] * COUNT
         assert list_guesses(session) == ["skipped"] * COUNT
-        assert session.guesses.skipped == COUNT, "rows that are read again are counted once"
+        assert session.engine.guesses.skipped == COUNT, "rows that are read again are counted once"
 
 
 @pytest.mark.parametrize(
