@@ -48,6 +48,7 @@ def assert_merging_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert tell(path) == alone
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_recorded_captures(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_merging_changes_nothing(path, monkeypatch)
