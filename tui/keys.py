@@ -163,7 +163,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
             "u",
             "profiles.choose_profile",
             "u",
-            "profiles: columns, colours, layout, filter by name; Enter: the last one",
+            "profiles: columns, colours, theme, layout, filter by name; Enter: the last one",
         ),
         (
             "number_sign",

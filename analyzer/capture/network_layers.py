@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analyzer.capture.flows import U64, FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import ArrayRows
+from analyzer.columns.arrays import ArrayRows, list_distinct
 from dissectors.slotted import make_slotted
 
 IPV4, IPV6 = 4, 6
@@ -48,7 +48,7 @@ def find_network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.
     if bool((records.link == first).all()):
         return _find_in_one_link(store, first, records)
     position, kind = np.zeros(len(records), np.int64), np.zeros(len(records), np.int8)
-    for link in np.unique(records.link).tolist():
+    for link in list_distinct(records.link).tolist():
         rows = np.flatnonzero(records.link == link)
         position[rows], kind[rows] = _find_in_one_link(store, link, records[rows])
     return position, kind

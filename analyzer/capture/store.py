@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.sources import Annex, ByteSource, MappedFile
+from analyzer.columns.arrays import list_distinct
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
@@ -153,7 +154,7 @@ class Store:
         if len(self._sources) == 1 or bool((ids == first).all()):
             return self._sources[first].gather(locations & POSITION, width)
         rows = np.empty((len(locations), width), np.uint8)
-        for source in np.unique(ids).tolist():
+        for source in list_distinct(ids).tolist():
             those = np.flatnonzero(ids == source)
             rows[those] = self._sources[source].gather(locations[those] & POSITION, width)
         return rows

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints
+from analyzer.columns.arrays import Array, Ints, list_distinct
 from dissectors.wire.fast_path import NULL
 
 PAGED_BYTES = 1 << 18
@@ -112,7 +112,7 @@ class ColumnTable:
                 continue
             on_page = mmap.PAGESIZE // array.itemsize
             last = self._filled // on_page
-            used_pages = np.unique(rows // on_page)
+            used_pages = list_distinct(rows // on_page)
             edges = np.concatenate(([-1], used_pages[used_pages < last], [last]))
             for place in np.flatnonzero(np.diff(edges) > 1).tolist():
                 _give_back(array, int(edges[place]) + 1, int(edges[place + 1]))

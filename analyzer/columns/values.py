@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.columns import cells
-from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 
 Values = list[Any]
@@ -87,7 +87,7 @@ class TextTable:
             self._places = np.concatenate((self._places, np.full(missing + len(self._places), -1, np.int32)))
         places: Array = self._places[numbers]
         if (places < 0).any():
-            self._make(numbers, _distinct(numbers[places < 0]))
+            self._make(numbers, list_distinct(numbers[places < 0]))
             places = self._places[numbers]
         return places
 
@@ -95,7 +95,7 @@ class TextTable:
         if self._count and self._count + len(new) > MOST_TEXTS:
             self._places[:] = -1
             self._table, self._count, self._cells = np.empty(0, object), 0, {}
-            new = _distinct(numbers)
+            new = list_distinct(numbers)
         end = self._count + len(new)
         if end > len(self._table):
             self._table = np.concatenate((self._table, np.empty(end, object)))
@@ -107,7 +107,7 @@ class TextTable:
     def _write_cells(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
         """Returns the cells of a style, including those of `places`."""
         made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
-        new = _distinct(places[~made[places]])
+        new = list_distinct(places[~made[places]])
         texts = [style.null if text is None else style.text(text) for text in self._table[new].tolist()]
         more = cells.make_cells(texts)
         wider = np.zeros((len(made), max(found.shape[1], more.shape[1])), np.uint8)
@@ -115,13 +115,6 @@ class TextTable:
         wider[new, : more.shape[1]] = more
         made[new] = True
         return wider, made
-
-
-def _distinct(numbers: Array) -> Ints:
-    """Returns each of several small numbers once, in order; np.unique would import masked arrays."""
-    least = int(numbers.min(initial=0 if not len(numbers) else int(numbers[0])))
-    found: Ints = np.flatnonzero(np.bincount(numbers - least)) + least
-    return found
 
 
 def make_text_table(texts: Sequence[str]) -> TextTable:

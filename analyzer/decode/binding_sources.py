@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State, Window
@@ -56,7 +56,7 @@ class BindingSourceFinder:
         protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
         what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)
         found = np.zeros(last - first, bool)
-        for number in np.unique(protocol).tolist():
+        for number in list_distinct(protocol).tolist():
             binding_sources = self._list_sources(number)
             every = [each.code * _ROLES + each.role for each in binding_sources if not each.client]
             has_bindings = np.isin(what, every)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints
+from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.decode import raw
 from analyzer.decode.content import find_dissector, list_pieces, read_contents, read_context, read_message
 from analyzer.messages import defects, row_findings
@@ -71,7 +71,7 @@ def flag_long_polls(session: Analysis, rows: Ints) -> Bools:
     """Returns which of n rows are requests that a server may hold; see Dissector.long_polls."""
     protocol, code = (session.rows.column(name)[rows] for name in ("protocol", "code"))
     found = np.zeros(len(rows), bool)
-    for number in np.unique(protocol).tolist():
+    for number in list_distinct(protocol).tolist():
         dissector = session.engine.dissector(number)
         if dissector is not None and dissector.long_polls:
             found |= (protocol == number) & np.isin(code, sorted(dissector.long_polls))

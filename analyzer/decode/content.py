@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, decode_null, decode_null64, rank_in_runs
+from analyzer.columns.arrays import Ints, decode_null, decode_null64, list_distinct, rank_in_runs
 from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
@@ -170,11 +170,12 @@ def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window
     orphans = find_orphans(session, rows)
     protocols = session.rows.column("protocol")[rows[orphans]]
     found: dict[int, Mapping[str, str]] = {}
-    for protocol in np.unique(protocols).tolist():
+    for protocol in list_distinct(protocols).tolist():
         dissector = session.engine.dissector(protocol)
         fast_path = None if dissector is None else load_fast_path(dissector)
         if fast_path is not None:
             places = orphans[protocols == protocol].tolist()
             mine = [message for message in map(messages.__getitem__, places) if isinstance(message, bytes)]
-            found |= zip(places, fast_path.guess_hints(mine), strict=False)
+            hints = fast_path.guess_hints(mine)
+            found |= {place: each for place, each in zip(places, hints, strict=False) if each}
     return found

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from analyzer.columns import cells
-from analyzer.columns.arrays import Bools, Ints
+from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
 from analyzer.decode.bounds import split_conditions
@@ -441,7 +441,7 @@ class TemplateMatch:
 
     def list_made_texts(self, mark: MadeText) -> list[str]:
         """Returns the distinct texts that are made from a number in these messages."""
-        return [mark.function(number) for number in np.unique(self._compute_number(mark)).tolist()]
+        return [mark.function(number) for number in list_distinct(self._compute_number(mark)).tolist()]
 
     def _compute_number(self, mark: MadeText) -> Ints:
         numbers: Ints = self._add_terms(mark.number.terms) + mark.number.constant

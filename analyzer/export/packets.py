@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.capture.fragments import DatagramKey
 from analyzer.capture.packet_decoder import FoundFragment
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Bools, Ints, rank_in_runs
+from analyzer.columns.arrays import Bools, Ints, list_distinct, rank_in_runs
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from analyzer.tcp.reassembly import GAP
@@ -26,7 +26,7 @@ from dissectors.wire.fast_path import NULL
 def with_partners(session: Session, rows: Ints) -> Ints:
     """Returns rows and the other halves of their exchanges, in ascending order."""
     partners = session.rows.column("partner")[rows].astype(np.int64)
-    return np.unique(np.concatenate((rows, partners[partners != NULL])))
+    return list_distinct(np.concatenate((rows, partners[partners != NULL])))
 
 
 def packets_of_streams(session: Session, rows: Ints) -> Bools:

@@ -34,7 +34,7 @@ from analyzer.capture.pcapng_format import (
 )
 from analyzer.capture.records import CaptureInfo, DescriptionBlock, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints, list_distinct
 from analyzer.session import Session
 
 HARDWARE, SYSTEM, APPLICATION = 2, 3, 4
@@ -201,7 +201,7 @@ def _blocks(
     """Yields the blocks of packets, in pieces. comments: options to be added, by place."""
     interface, found = np.zeros(len(records), np.int64), [b""] * len(records)
     file = records.at >> SHIFT
-    for number in np.unique(file).tolist():
+    for number in list_distinct(file).tolist():
         rows = np.flatnonzero(file == number)
         interface[rows], mine = inputs[number].packets(records.at[rows], records.captured[rows])
         for row, value in zip(rows.tolist(), mine, strict=True):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.session import Analysis
 from analyzer.tls.key_files import KeyRing
 
@@ -20,7 +18,7 @@ def _iterate_lines(session: Analysis, rows: Ints) -> Iterator[str]:
     ring = session.engine.secrets
     if not isinstance(ring, KeyRing):
         return
-    for stream in np.unique(session.rows.column("stream")[rows]).tolist():
+    for stream in list_distinct(session.rows.column("stream")[rows]).tolist():
         facts = session.engine.tls.find(stream)
         if facts is not None and any(facts.opened):
             yield from (f"{line}\n" for line in ring.log.lines(facts.random))

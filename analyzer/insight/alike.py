@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
+from analyzer.columns.arrays import Bools, Ints, find_runs, list_distinct, rank_in_runs
 from analyzer.query.projection import decode_number, is_integer, is_plain, walk_layout
 from dissectors.correlator import QuietTest
 from dissectors.message import Path
@@ -288,7 +288,7 @@ def _number_lines(lines: tuple[Ints, Ints, Ints], count: Ints, good: Bools) -> I
     begin, values, leaves = lines
     group = np.full(len(count), -1, np.int64)
     groups = 0
-    for length in np.unique(count[good]).tolist():
+    for length in list_distinct(count[good]).tolist():
         rows = np.flatnonzero(good & (count == length))
         places = begin[rows][:, None] + np.arange(length)
         numbers, fields = values[places], leaves[places]

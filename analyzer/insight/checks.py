@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, make_group_keys
+from analyzer.columns.arrays import Ints, list_distinct, make_group_keys
 from analyzer.decode.content import make_context, read_contents
 from analyzer.decode.rows import split_rows
 from analyzer.insight.endings import endings, still_open
@@ -119,7 +119,7 @@ class CheckReading:
 
     def begin_protocols(self, rows: Ints) -> None:
         """Creates the checks of all protocols of some rows."""
-        for protocol in np.unique(self._session.rows.column("protocol")[rows]).tolist():
+        for protocol in list_distinct(self._session.rows.column("protocol")[rows]).tolist():
             dissector = self._session.engine.dissector(protocol)
             if dissector is not None:
                 self._dispatch(dissector)

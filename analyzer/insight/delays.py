@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.columns.arrays import ArrayRows, Bools, Ints, argsort_stable, find_runs
+from analyzer.columns.arrays import ArrayRows, Bools, Ints, argsort_stable, find_runs, list_distinct
 from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
 from analyzer.session import Analysis
 from analyzer.tcp.network import UNMEASURED, NetworkEventKind
@@ -128,7 +128,7 @@ def find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
     """Returns whether the responses of a connection come in order, and whether a server may hold a request for long."""
     protocols, codes = (session.rows.column(name)[request] for name in ("protocol", "code"))
     in_order, may_wait = np.zeros(len(request), bool), np.zeros(len(request), bool)
-    for number in np.unique(protocols).tolist():
+    for number in list_distinct(protocols).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
         if dissector is not None:
             mine = protocols == number

@@ -15,7 +15,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.packet_decoder import PacketDecoder
 from analyzer.capture.records import RecordBlock, make_empty_block
 from analyzer.capture.tcp_segments import TcpSegments, read_usual_segments
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces
 from analyzer.decode.masking import Span, find_secret_spans
@@ -80,7 +80,7 @@ class LostBytes:
 def frames_of(session: Session, row: int) -> list[CapturedFrame]:
     """Returns the frames with a row's bytes, by number. Reads the capture up to the last of them."""
     brought = list_packets(session, row)
-    numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
+    numbers = list_distinct(np.array([each["number"] for each in brought], np.int64))
     records = _records(session, numbers)
     known = {int(number): place for place, number in enumerate(numbers[: len(records)])}
     tcp = _tcp(session, records)

@@ -83,7 +83,7 @@ def _find_meant(session: Analysis) -> Bools:
     ports = find_server_ports(session)
     decoded = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
     usual = [port for dissector in session.engine.known.dissectors for port in (*dissector.ports, *dissector.tls_ports)]
-    found: Bools = np.isin(ports, np.concatenate((decoded, np.array(usual, np.int64))))
+    found: Bools = np.isin(ports, np.concatenate((decoded, np.array(usual, np.int64))), kind="table")
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, make_group_keys
+from analyzer.columns.arrays import Array, Ints, list_distinct, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
@@ -174,7 +174,7 @@ def overview(
 
 def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTotals:
     """Returns the network faults of the connections of rows; whole: includes connections without a message."""
-    streams = np.arange(len(session.engine.streams)) if whole else np.unique(session.rows.column("stream")[rows])
+    streams = np.arange(len(session.engine.streams)) if whole else list_distinct(session.rows.column("stream")[rows])
     found = session.engine.network.find_metrics(streams.astype(np.int64))
     trips = np.sort(found.rtt[found.rtt != UNMEASURED])
     return NetworkTotals(
@@ -295,7 +295,7 @@ def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[t
     """
     found: Counter[tuple[Severity, str]] = Counter()
     bits = flag_row_findings(session, rows, late=session.ended)
-    for value in np.unique(bits).tolist():
+    for value in list_distinct(bits).tolist():
         count = int((bits == value).sum())
         for finding in decode_findings(value):
             found[finding.severity, finding.code] += count

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.insight.reports import ReportReading
 from analyzer.messages import defects
@@ -75,7 +75,7 @@ def read_reported_names(session: Analysis, looked: Callable[[int], None] = lambd
 
 
 def _list_names(session: Analysis, looked: Callable[[int], None]) -> Iterator[tuple[str | tuple[int, bool], str]]:
-    numbers = np.unique(session.rows.column("protocol")[session.rows.first : len(session.rows)]).tolist()
+    numbers = list_distinct(session.rows.column("protocol")[session.rows.first : len(session.rows)]).tolist()
     reports: list[ReportType] = []
     for dissector in map(session.engine.dissector, numbers):
         if dissector is not None:

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
 from analyzer.decode.rows import RowReader
@@ -311,7 +311,7 @@ class _Names:
     def _find_subject(self, protocol: str, rows: Ints) -> str:
         """Returns the topics, groups or paths that the messages or their partners name."""
         partners = self._reader.find_partner_rows(rows)
-        every = np.unique(np.concatenate([rows, partners[partners >= 0]]))
+        every = list_distinct(np.concatenate([rows, partners[partners >= 0]]))
         for path, fields in self._load_fields(protocol):
             found = fields.read_by_row(path, every)
             names = dict.fromkeys(str(value) for values in found for value in values if value not in (None, ""))

@@ -10,9 +10,8 @@ import os
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from analyzer.capture.records import CaptureInfo
+from analyzer.columns.arrays import list_distinct
 from analyzer.columns.values import format_iso_time
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Session
@@ -105,7 +104,7 @@ def _protocols(session: Session, rows: int) -> list[Properties]:
     in_memory = slice(session.rows.first, rows)
     numbers, lengths, streams = (session.rows.column(name)[in_memory] for name in ("protocol", "length", "stream"))
     found = []
-    for number in np.unique(numbers).tolist():
+    for number in list_distinct(numbers).tolist():
         mine = numbers == number
         dissector = session.engine.dissector(number)
         found.append(
@@ -113,7 +112,7 @@ def _protocols(session: Session, rows: int) -> list[Properties]:
                 "protocol": "unknown" if dissector is None else dissector.name,
                 "messages": int(mine.sum()),
                 "bytes": int(lengths[mine].sum()),
-                "streams": len(np.unique(streams[mine])),
+                "streams": len(list_distinct(streams[mine])),
             }
         )
     return sorted(found, key=lambda each: -each["messages"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, make_group_keys
+from analyzer.columns.arrays import Ints, list_distinct, make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.rows import split_rows
@@ -91,7 +91,7 @@ def choose_report(session: Analysis, name: str) -> str:
 
 def _list_protocols(session: Analysis, rows: range) -> set[str]:
     """Returns the protocols of rows."""
-    numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
+    numbers = list_distinct(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
     protocols = map(session.engine.dissector, numbers)
     return {dissector.name for dissector in protocols if dissector is not None}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
@@ -33,7 +33,9 @@ def find_reused(session: Analysis, examined: range, losses: Ints) -> list[tuple[
     """
     table, first, stop = session.rows, examined.start, examined.stop
     protocols = table.column("protocol")[first:stop]
-    known = [number for number in np.unique(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)]
+    known = [
+        number for number in list_distinct(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)
+    ]
     is_request = (table.column("role")[first:stop] == Role.REQUEST) & (
         table.column("correlation")[first:stop] != NULL64
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, make_group_keys
+from analyzer.columns.arrays import Ints, list_distinct, make_group_keys
 from analyzer.insight.grouping import RowGroups
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.participants import Participant, ReportedNames, find_participants
@@ -91,7 +91,7 @@ def _find_roles(study: Study, sides: Ints) -> dict[int, list[str]]:
     operation = table.column("operation")[answered]
     (numbers, servers, operations), _ = make_group_keys([protocol[sent], sides[sent, 1], operation[sent]])
     known: dict[int, Mapping[str, str]] = {}
-    for number in np.unique(numbers).tolist():
+    for number in list_distinct(numbers).tolist():
         dissector = session.engine.dissector(number)
         known[number] = {} if dissector is None else defects.call_or_default(dissector.server_roles, {})
     found: dict[int, set[str]] = {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from analyzer.columns.arrays import list_distinct
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.endpoints import find_server_port
 from analyzer.insight.tls import SECOND, TlsConnection, find_tls_answers, list_tls
@@ -124,7 +123,7 @@ def _find_plain_clients(session: Analysis) -> Iterator[tuple[int, Finding]]:
     """Yields the connections in which a client does not use TLS and the server answers with TLS."""
     index = session.rows
     present = slice(index.first, len(index))
-    known = np.unique(index.column("stream")[present][index.column("protocol")[present] != NO_PROTOCOL])
+    known = list_distinct(index.column("stream")[present][index.column("protocol")[present] != NO_PROTOCOL])
     if not len(known):
         return
     for stream in find_tls_answers(session, known):

@@ -7,7 +7,8 @@ closes the way back through set-user-id programs. Each step comes before the los
 dropping the bounding set needs one, groups and users need two others, and capset drops the rest.
 
 Capabilities and no_new_privs belong to threads, and a new thread inherits them. So this runs while there is only one
-thread, and checks all threads before it reports success.
+thread, and checks all threads before it reports success. A terminal interface that is open already has several. It may
+begin a capture only if it never had a right: then there is nothing to give up, and dumpcap has its right from its file.
 """
 
 from __future__ import annotations
@@ -95,8 +96,16 @@ def give_up(user: str) -> None:
 def become(who: Identity) -> None:
     """Becomes a user for good, with only that user's rights, and checks that it worked.
 
-    Replaces the environment if it was another user's. Raises CaptureError.
+    Replaces the environment if it was another user's. An ordinary process with several threads stays as it is. Raises
+    CaptureError.
     """
+    if _has_threads():
+        if _is_ordinary(who):
+            return
+        raise CaptureError(
+            "A program that is open already cannot give up its right to capture. Start another one for it: "
+            "wireanalyze open -i INTERFACE. Nothing is captured."
+        )
     bounded = _linux() and bool(int(_status()["CapEff"], 16) >> MAY_SET_CAPABILITIES & 1)
     other = who.uid != os.getuid()
     try:
@@ -269,6 +278,16 @@ def _list_remaining(who: Identity, bounded: bool) -> Iterator[str]:
             yield "a way to new privileges"
         if found["Uid"].split() != [str(who.uid)] * 4 or found["Gid"].split() != [str(who.gid)] * 4:
             yield "another user or group"
+
+
+def _has_threads() -> bool:
+    return _linux() and len(os.listdir("/proc/self/task")) > 1
+
+
+def _is_ordinary(who: Identity) -> bool:
+    """Returns whether this process is a user's who is not root, without any capability."""
+    status = _status()
+    return who.uid != ROOT and status["Uid"].split() == [str(who.uid)] * 4 and not any(int(status[n], 16) for n in SETS)
 
 
 def _examine(who: Identity, bounded: bool) -> None:

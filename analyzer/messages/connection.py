@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from analyzer.columns.arrays import Ints
 from analyzer.messages.decode_as import ConnectionRule
 from analyzer.messages.framing import FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark
@@ -72,7 +73,8 @@ class Connection:
 
     rule: the user's rule for this connection. has_sent: the sides that have sent packets. alone: whether the capture
     has one direction only, so that nothing waits for bytes that it acknowledges. tls: set while keys may decrypt the
-    connection. tls_facts: facts of a TLS connection that was given up and is not tried again.
+    connection. tls_facts: facts of a TLS connection that was given up and is not tried again. unanswered: requests that
+    the conversation does not have yet (see fast_pairing.settle_requests).
     """
 
     number: int
@@ -95,6 +97,7 @@ class Connection:
     alone: bool = False
     tls: TlsLayer | None = None
     tls_facts: TlsFacts | None = None
+    unanswered: Ints | None = None
 
     @property
     def is_steady(self) -> bool:

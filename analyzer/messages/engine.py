@@ -29,6 +29,7 @@ from analyzer.errors import UserError
 from analyzer.messages import fast_path, message_spans
 from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
 from analyzer.messages.decode_as import ConnectionRules
+from analyzer.messages.fast_pairing import settle_requests
 from analyzer.messages.fast_path import ConnectionWork
 from analyzer.messages.fast_rows import FastRowBuilder
 from analyzer.messages.index import (
@@ -176,6 +177,7 @@ class Engine:
         chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
+            settle_requests(connection, self.text)
             self._keep(connection, self._slow_path.end(connection), chunk)
             self.tls.note(connection)
         self._describe([*known.values()])
@@ -187,7 +189,10 @@ class Engine:
 
     def connection(self, stream: int) -> Connection | None:
         """Returns the state of a stream, or None if it is finished."""
-        return self._connections.get(stream)
+        found = self._connections.get(stream)
+        if found is not None:
+            settle_requests(found, self.text)
+        return found
 
     def find_rows(self, serials: Sequence[int]) -> Ints:
         """Returns the rows (int64, n) of messages by their serials; none of them may be evicted."""
@@ -324,6 +329,7 @@ class Engine:
     def _walk(self, work: ConnectionWork, packets: Sequence[ConnectionPacket], chunk: RowBatch) -> None:
         """Processes packets until the patience is used up and the connection is steady."""
         connection, rows = work.connection, []
+        settle_requests(connection, self.text)
         for packet in packets:
             rows += self._slow_path.process_packet(connection, packet)
             work.at += 1

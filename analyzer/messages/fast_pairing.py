@@ -13,7 +13,7 @@ cumulative sums then count requests and responses, which pairs all queues at onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,18 @@ from analyzer.columns.arrays import (
 )
 from analyzer.messages.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
-from dissectors.pairing import MOST_WAITING, Key, Waiting
+from dissectors.pairing import MOST_WAITING, Waiting
 from dissectors.slotted import make_slotted
-from dissectors.wire.fast_path import NULL, NULL64, AnsweredRequests, Carried, FastPath, HeaderView, Rules
+from dissectors.wire.fast_path import (
+    NULL,
+    NULL64,
+    AnsweredRequests,
+    Carried,
+    FastPath,
+    HeaderView,
+    Rules,
+    load_fast_path,
+)
 
 Number = Callable[[str | None], int]
 Text = Callable[[int], str | None]
@@ -86,30 +95,67 @@ class PairingHeaders:
         if not outcome.owed:
             self.unowed.append(row)
 
-    def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
-        """Yields requests that wait for their responses, as their conversations remember them."""
-        numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
-        columns = (self.correlation, self.key, self.from_client, rows + self.serial)
-        alike: dict[tuple[int, ...], _Alike] = {}
-        names = zip(*(column[rows].tolist() for column in numbers), strict=True)
-        others = (column[rows] if column is not columns[-1] else column for column in columns)
-        for same, correlation, key, side, handle in zip(names, *(each.tolist() for each in others), strict=True):
-            known = alike.get(same)
-            if known is None:
-                known = alike[same] = _make_alike(same, text)
-            operation, code, version, client, state, scope, kind = known
-            number = decode_null64(correlation, scoped=scope is not None)
-            header = MessageHeader(Role.REQUEST, operation, code, version, number, client, state, scope)
-            yield (side, kind, key if kind is None else key % (1 << 64)), Waiting(handle, header)
+
+class WaitingColumns(NamedTuple):
+    """Holds n requests of connections that wait for responses, as columns (int64) like those of PairingHeaders.
+
+    handle: by which their conversations know them.
+    """
+
+    handle: Ints
+    operation: Ints
+    code: Ints
+    version: Ints
+    correlation: Ints
+    scope: Ints
+    client: Ints
+    state: Ints
+    from_client: Ints
+    kind: Ints
+    key: Ints
 
 
-_Alike: TypeAlias = tuple[str | None, int | None, int | None, str | None, State, str | None, str | None]
-"""Operation, code, version, client, state, scope and kind of a request."""
+def _make_waiting_columns(requests: Sequence[Carried], number: Number) -> Ints:
+    """Returns requests that a conversation remembers as the columns of WaitingColumns, shape (11, n)."""
+    rows = [
+        (
+            waiting.handle,
+            number(waiting.header.operation),
+            encode_null(waiting.header.code),
+            encode_null(waiting.header.version),
+            encode_null64(waiting.header.correlation, scoped=waiting.header.scope is not None),
+            number(waiting.header.scope),
+            number(waiting.header.client),
+            waiting.header.state,
+            side,
+            number(kind),
+            encode_null64(key, scoped=True),
+        )
+        for (side, kind, key), waiting in requests
+    ]
+    return np.array(rows, np.int64).reshape(-1, len(WaitingColumns._fields)).T
 
 
-def _make_alike(numbers: Sequence[int], text: Text) -> _Alike:
-    operation, code, version, scope, client, state, kind = numbers
-    return text(operation), decode_null(code), decode_null(version), text(client), State(state), text(scope), text(kind)
+def _list_waiting(columns: WaitingColumns, text: Text) -> Iterator[Carried]:
+    """Yields the requests as their conversation remembers them."""
+    for handle, operation, code, version, correlation, scope, client, state, side, kind, key in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        number, counting = decode_null64(correlation, scoped=scope != NULL), text(kind)
+        names = (text(operation), decode_null(code), decode_null(version), number, text(client))
+        header = MessageHeader(Role.REQUEST, *names, State(state), text(scope))
+        yield (bool(side), counting, key if counting is None else key % (1 << 64)), Waiting(handle, header)
+
+
+def settle_requests(connection: Connection, text: Text) -> None:
+    """Gives the conversation of a connection the requests that the fast path has kept for it in columns."""
+    columns, connection.unanswered = connection.unanswered, None
+    if columns is None or connection.conversation is None or connection.dissector is None:
+        return
+    fast_path = load_fast_path(connection.dissector)
+    assert fast_path is not None
+    nothing = AnsweredRequests(np.empty(0, np.int64), np.empty(0, np.int64))
+    fast_path.resume(connection.conversation, [*_list_waiting(WaitingColumns(*columns), text)], nothing)
 
 
 class _Table(NamedTuple):
@@ -153,27 +199,22 @@ def pair_messages(
 ) -> Ints:
     """Fills in partners and what responses copy from requests; returns the owners (sorted) that must be stepped.
 
-    The conversations of all other owners get their unanswered requests. Reference: Conversation.step, message by
-    message; tests/analyzer/messages/test_engine.py compares the two.
+    The unanswered requests of all other owners stay with their connections, see settle_requests(). Reference:
+    Conversation.step, message by message; tests/analyzer/messages/test_engine.py compares the two.
     """
     odd = np.array([each.conversation is None or not fast_path.steady(each.conversation) for each in connections])
     odd[headers.owner[stepped]] = True
-    carried = [
-        (owner, *each)
-        for owner, connection in enumerate(connections)
-        if connection.conversation is not None and not odd[owner]
-        for each in fast_path.waiting(connection.conversation)
-    ]
-    table = _make_table(headers, carried, fast_path.RULES, number)
+    carried = _collect_carried(connections, odd, fast_path, number)
+    table = _make_table(headers, carried, fast_path.RULES)
     pairs = _pair_by_rank(table, fast_path.RULES)
-    known = _Known(headers, carried, number)
+    known = _Known(headers, carried.columns)
     _find_odd(headers, table, pairs, known, fast_path, odd)
     good = ~odd[table.owner[pairs.answer]]
     owner, answer, request = (
         column[rows[good]]
         for column, rows in ((table.owner, pairs.answer), (table.place, pairs.answer), (table.place, pairs.request))
     )
-    handle = headers.partner[answer] = known.handle(request)
+    handle = headers.partner[answer] = known.read_column("handle", request)
     code = known.read_column("code", request)
     for name in fast_path.RULES.taken:
         getattr(headers, name)[answer] = known.read_column(name, request)
@@ -183,19 +224,44 @@ def pair_messages(
         headers.role[orphan[unasked]] = Role.ONEWAY
         orphan = orphan[~unasked]
     headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
-    left: dict[int, list[Carried]] = {}
     waits = pairs.waits[_keep_latest(table.owner[pairs.waits], table.place[pairs.waits])]
     waits = waits[~odd[table.owner[waits]]]
-    place = table.place[waits]
-    requests = headers.list_requests(place[place >= 0], text)
-    for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
-        left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(requests))
-    for each, first, last in _slices(owner, np.flatnonzero(~odd)):
+    waits = waits[np.lexsort((table.place[waits], table.owner[waits]))]
+    left = np.array([known.read_column(name, table.place[waits]) for name in WaitingColumns._fields], np.int64)
+    steady = np.flatnonzero(~odd)
+    edges = np.searchsorted(table.owner[waits], [steady, steady + 1]).T.tolist()
+    for (each, first, last), (begin, end) in zip(_slices(owner, steady), edges, strict=True):
         conversation = connections[each].conversation
         assert conversation is not None
-        waiting = sorted(left.get(each, ()), key=lambda each: each[1].handle)
-        fast_path.resume(conversation, waiting, AnsweredRequests(code[first:last], handle[first:last]))
+        fast_path.resume(conversation, (), AnsweredRequests(code[first:last], handle[first:last]))
+        connections[each].unanswered = left[:, begin:end].copy() if begin < end else None
+    for each in np.flatnonzero(odd).tolist():
+        settle_requests(connections[each], text)
     return np.flatnonzero(odd)
+
+
+class _CarriedRequests(NamedTuple):
+    """Holds the requests of connections (`owner`) that wait since earlier blocks."""
+
+    owner: Ints
+    columns: WaitingColumns
+
+
+def _collect_carried(
+    connections: Sequence[Connection], odd: Bools, fast_path: FastPath, number: Number
+) -> _CarriedRequests:
+    """Returns the waiting requests of all connections that are not odd, the oldest of each first."""
+    owners, parts = [], [np.empty((len(WaitingColumns._fields), 0), np.int64)]
+    for owner in np.flatnonzero(~odd).tolist():
+        connection = connections[owner]
+        part = connection.unanswered
+        if part is None and connection.conversation is not None:
+            waiting = fast_path.waiting(connection.conversation)
+            part = _make_waiting_columns(waiting, number) if waiting else None
+        if part is not None:
+            owners.append(np.full(part.shape[1], owner))
+            parts.append(part)
+    return _CarriedRequests(np.concatenate([parts[0][0], *owners]), WaitingColumns(*np.concatenate(parts, axis=1)))
 
 
 def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
@@ -216,51 +282,38 @@ def _keep_latest(owner: Ints, place: Ints) -> Ints:
 class _Known:
     """Holds columns of requests by place: of rows, and of those `carried` from earlier blocks."""
 
-    def __init__(self, headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], number: Number) -> None:
-        self._headers = headers
-        waiting = [each.header for _, _, each in carried]
-        self._handles = np.array([each.handle for _, _, each in carried], np.int64)
-        self._carried = {
-            "operation": [number(each.operation) for each in waiting],
-            "code": [encode_null(each.code) for each in waiting],
-            "version": [encode_null(each.version) for each in waiting],
-            "client": [number(each.client) for each in waiting],
-            "state": [each.state for each in waiting],
-        }
-
-    def handle(self, place: Ints) -> Ints:
-        """Returns the handles by which conversations know requests."""
-        found = place + self._headers.serial
-        found[place < 0] = self._handles[place[place < 0]]
-        return found
+    def __init__(self, headers: PairingHeaders, carried: WaitingColumns) -> None:
+        self._headers, self._carried = headers, carried
 
     def read_column(self, name: str, place: Ints) -> Array:
-        """Returns one column of requests."""
-        column: Array = getattr(self._headers, name)
-        found: Array = column[np.maximum(place, 0)]
-        if self._carried[name]:
-            found[place < 0] = np.array(self._carried[name], column.dtype)[place[place < 0]]
+        """Returns one column of requests, one of WaitingColumns."""
+        if name == "handle":
+            found = place + self._headers.serial
+        else:
+            found = getattr(self._headers, name)[np.maximum(place, 0)]
+        old = place < 0
+        if old.any():
+            found[old] = getattr(self._carried, name)[place[old]]
         return found
 
 
-def _make_table(
-    headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
-) -> _Table:
+def _make_table(headers: PairingHeaders, carried: _CarriedRequests, rules: Rules) -> _Table:
     """Returns all rows that take part, by queue, and by time within each queue."""
     is_request = headers.role == Role.REQUEST
     place = np.flatnonzero((is_request | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
     is_request = is_request[place]
     owner, key, kind = headers.owner[place], headers.key[place], headers.kind[place]
     side = headers.from_client[place] == is_request
-    if carried:
-        rows = [(owner, side, number(kind), encode_null64(key, scoped=True)) for owner, (side, kind, key), _ in carried]
-        old = np.array(rows, np.int64).T
+    early = len(carried.owner)
+    if early:
+        columns = carried.columns
+        old = (carried.owner, columns.from_client, columns.kind, columns.key)
         owner, side, kind, key = (np.concatenate(each) for each in zip(old, (owner, side, kind, key), strict=True))
-        place = np.concatenate((np.arange(-len(rows), 0), place))
-        is_request = np.concatenate((np.ones(len(rows), bool), is_request))
+        place = np.concatenate((np.arange(-early, 0), place))
+        is_request = np.concatenate((np.ones(early, bool), is_request))
     if rules.in_order:
         table = _Table(owner, place, is_request, owner, key)
-        return table.take(np.argsort(owner, kind="stable")) if carried else table
+        return table.take(np.argsort(owner, kind="stable")) if early else table
     kind = np.where(kind == NULL, 0, kind + 1)
     queue = (owner * 2 + side) * (int(kind.max(initial=0)) + 1) + kind
     return _Table(owner, place, is_request, queue, key).take(_by_queue(queue, key))

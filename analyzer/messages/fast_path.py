@@ -10,7 +10,6 @@ The reference implementation is analyzer.messages.slow_path; tests/analyzer/mess
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
@@ -261,7 +260,10 @@ def update_connections(
         most = REMEMBERED if work.repeats is None else None
         came = None if work.decrypted is None else work.decrypted.list_pieces(side, stream.next, most)
         if work.repeats is not None:
-            all_new = next(_pieces(parts, [begin[half]], [end[half]])) if came is None else came
+            if came is None:
+                all_new = np.array([column[begin[half] : end[half]] for column in _piece_columns(parts)], np.int64)
+            else:
+                all_new = np.array(came, np.int64).reshape(-1, len(Piece._fields)).T
             _remember_repeats(block, work, side, all_new)
         is_filled = begin[half] < end[half]
         if came:
@@ -285,21 +287,23 @@ def update_connections(
             work.decrypted.commit(connection.tls)
 
 
-def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Sequence[Piece]) -> None:
-    """Records the retransmissions of one direction; `new`: all pieces that came in this round."""
+def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Array) -> None:
+    """Records the retransmissions of one direction; `new`: all pieces that came in this round, as columns of Piece."""
     assert work.repeats is not None
     stream = work.connection.halves[side]
-    expected, fresh = _next_seq(work.connection, side), [piece for piece in new if piece.offset >= stream.next]
-    known, taken = deque(stream.recent, REMEMBERED), 0
-    for index in work.repeats[block.direction[work.repeats] == side].tolist():
-        number, length = int(block.number[index]), int(block.length[index])
-        while taken < len(fresh) and fresh[taken].packet < number:
-            known.append(fresh[taken])
-            taken += 1
-        come = fresh[taken - 1].end if taken else stream.next
+    expected, fresh = _next_seq(work.connection, side), new[:, new[0] >= stream.next]
+    repeats = work.repeats[block.direction[work.repeats] == side]
+    numbers = block.number[repeats]
+    for index, number, taken in zip(
+        repeats.tolist(), numbers.tolist(), np.searchsorted(fresh[3], numbers).tolist(), strict=True
+    ):
+        length = int(block.length[index])
+        latest = [Piece(*numbers) for numbers in fresh[:, max(taken - REMEMBERED, 0) : taken].T.tolist()]
+        come = latest[-1].end if taken else stream.next
         offset = come - (expected + come - stream.next - int(block.seq[index]) & MASK)
         if offset == come - 1 and length == 1:
             continue  # a keep-alive, as in HalfStream.accept
+        known = [*stream.recent, *latest][-REMEMBERED:]
         stream.note_retransmission(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
@@ -356,10 +360,14 @@ def _list_newest(
     first = np.minimum(np.maximum(np.asarray(begin, np.int64) + old, last - REMEMBERED), last)
     count = last - first
     places = np.repeat(first, count) + rank_in_runs(count)
-    columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
-    numbers = np.column_stack([column[places].astype(np.int64, copy=False) for column in columns])
+    numbers = np.column_stack([column[places].astype(np.int64, copy=False) for column in _piece_columns(parts)])
     data, edges = numbers.tobytes(), (np.append(0, np.cumsum(count)) * numbers.strides[0]).tolist()
     return (data[edge:following] for edge, following in pairwise(edges))
+
+
+def _piece_columns(parts: Segments) -> tuple[Ints, ...]:
+    """Returns the columns of segments that are the fields of Piece."""
+    return parts.offset, parts.at, parts.length, parts.packet, parts.time
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:
@@ -367,8 +375,7 @@ def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | I
     first = np.asarray(begin, np.int64)
     count = np.asarray(end, np.int64) - first
     places = np.repeat(first, count) + rank_in_runs(count)
-    columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
-    found = map(Piece, *(column[places].tolist() for column in columns))
+    found = map(Piece, *(column[places].tolist() for column in _piece_columns(parts)))
     return (list(islice(found, each)) for each in count.tolist())
 
 

@@ -24,6 +24,9 @@ class ByteStore(ByteReader, Protocol):
     def gather(self, locations: Ints, width: int) -> Array:
         """Returns rows of `width` bytes at n locations, shape (n, width)."""
 
+    def window(self, location: int, length: int) -> memoryview:
+        """Returns a view of `length` bytes at a location."""
+
 
 class LengthReader(ABC):
     """Reads the lengths of a protocol's messages. width: bytes that are needed for any length."""
@@ -41,6 +44,13 @@ class LengthReader(ABC):
     @abstractmethod
     def read_one(self, message: Window, from_client: bool) -> int:
         """Returns the length of one message in bytes; 0 and negative numbers mean the same as in read_many()."""
+
+    def read_run(self, data: memoryview) -> list[int]:
+        """Returns the lengths of messages that begin in `data`, one behind the other, as read_one() does.
+
+        The last one may end behind `data`. If the list is empty, read_one() decides.
+        """
+        return []
 
 
 def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:
@@ -78,6 +88,18 @@ class PrefixLengths(LengthReader):
             return -self.width
         size = int.from_bytes(head)
         return size + self.width if self._framing.minimum <= size <= self._framing.maximum else 0
+
+    def read_run(self, data: memoryview) -> list[int]:
+        """Returns the lengths of messages that begin in `data`, from their prefixes."""
+        width, minimum, maximum = self.width, self._framing.minimum, self._framing.maximum
+        lengths, here, last = [], 0, len(data) - width
+        while here <= last:
+            size = int.from_bytes(data[here : here + width])
+            if not minimum <= size <= maximum:
+                break
+            lengths.append(size + width)
+            here += size + width
+        return lengths
 
 
 class VarintLengths(LengthReader):

@@ -179,17 +179,24 @@ class _LineWalker:
 
     def _inside(self, here: int, stop: int, last: int, from_client: bool) -> int:
         """Walks from a place within a segment to a message that begins one; returns a negative number out of step."""
-        line = self._parts.line
+        parts = self._parts
+        line, at = parts.line, parts.at
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:
-            length = self._tell.read_one(_OnLine(self._parts, self._store, index, here, stop), from_client)
-            if not length or (length < 0 and self._is_lost(index, here - length, last)):
-                return -1
-            if not 0 < length <= stop - here:
-                break
-            self._lines.append(here)
-            self._lengths.append(length)
-            here += length
+            begin = int(line[index])
+            data = self._store.window(int(at[index]) + here - begin, begin + int(parts.length[index]) - here)
+            run = self._tell.read_run(data) if at[index] >= 0 else []
+            if not run:
+                length = self._tell.read_one(_OnLine(parts, self._store, index, here, stop), from_client)
+                if not length or (length < 0 and self._is_lost(index, here - length, last)):
+                    return -1
+                run = [length]
+            for length in run:
+                if not 0 < length <= stop - here:
+                    return last
+                self._lines.append(here)
+                self._lengths.append(length)
+                here += length
             index = int(np.searchsorted(line, here, "right")) - 1
             if line[index] == here:
                 return index

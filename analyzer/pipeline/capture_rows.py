@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from analyzer.errors import CaptureError
 from analyzer.pipeline.arrow_columns import NOTES
-from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
+from analyzer.pipeline.file_notes import build_file_tables, merge_notes
 from analyzer.pipeline.finish import TOPIC_COLUMNS, replace_ids
 from analyzer.pipeline.local_run import BATCH_ROWS, SORT_KEYS, number_tasks
 from analyzer.pipeline.options import Options
@@ -109,9 +109,8 @@ def _build_rows(
 
 def _build_file_rows(files: tuple[CaptureFile, ...], options: Options, table: str) -> Iterator[pa.RecordBatch]:
     """What is said of files, in the tables `files` and `findings`: notes about them are among pointers."""
-    by_path = {file.path: file for file in files}
     noted = (batch.filter(pc.equal(pc.binary_length(batch.column(0)), 0)) for batch in _read_pointers(files, options))
     notes = merge_notes(json.loads(note) for batch in noted for note in batch.column(3).to_pylist())
-    for found in build_file_tables([FileNote.from_splits(by_path[each["file"]], each) for each in notes], options):
+    for found in build_file_tables(notes, options):
         if found.table == table:
             yield found.batch

@@ -10,9 +10,7 @@ written.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -21,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode.endpoints import name_stream
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.messages.row_findings import RowFacts
@@ -29,11 +26,11 @@ from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.checkpoint import StreamCounts
 from analyzer.pipeline.flow_transfer import PacketRegistry, RowFate, restore_flow, save_flow
 from analyzer.pipeline.origins import RowSelection, StoredOrigins
-from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateReader, StateWriter, build_state_rows
+from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateCodec, build_state_rows
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from analyzer.tcp.streams import SILENCE_NS
-from dissectors.api import Conversation, Dissector, Role, State
+from dissectors.api import Conversation, Role, State
 
 MOST_WAITING = 1 << 16
 MOST_BYTES = 64 << 20
@@ -46,53 +43,11 @@ COUNT_COLUMNS = ("client_messages", "server_messages", "client_bytes", "server_b
 
 
 @dataclass(slots=True)
-class TaskStates:
-    """The batch and its state files, shared by all parts of a task. `scratch` is deleted with the task."""
-
-    carry: BatchContext
-    reader: StateReader
-    writer: StateWriter
-    scratch: StateWriter
-
-    def is_silent(self, capture: str, end_ns: int | None) -> bool:
-        """Returns whether a stream of a capture whose last packet came then has ended."""
-        return end_ns is not None and self.carry.latest.get(capture, end_ns) - end_ns > SILENCE_NS
-
-    def copy_idle(self, connection: bytes, left: ConnectionState) -> tuple[bytes, ConnectionState] | None:
-        """Returns the state row of a connection without new packets; None if the connection ends."""
-        place = left.place
-        if place is None:
-            return connection, left
-        if self.carry.close or self.is_silent(left.capture, left.end_ns):
-            return None
-        path, position, _ = self.writer.copy(self.reader.read_raw(place))
-        return connection, left._replace(path=path, position=position)
-
-
-@contextmanager
-def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> Iterator[TaskStates]:
-    """Opens the TaskStates of a task. carry: None if there is only one batch."""
-    with tempfile.TemporaryDirectory(prefix="wireanalyze-") as folder:
-        mine, dissectors = BatchContext(folder, 0, close=True) if carry is None else carry, tuple(known)
-        task_states = TaskStates(
-            mine,
-            StateReader(dissectors),
-            StateWriter(mine.folder, mine.number, dissectors),
-            StateWriter(folder, mine.number, dissectors),
-        )
-        try:
-            yield task_states
-            task_states.writer.close()
-        finally:
-            task_states.scratch.abandon()
-            task_states.reader.close()
-
-
-@dataclass(slots=True)
 class ConnectionCarrier:
     """Carries the connections of one Analysis. `names`: by flow; `cut`: the one that the next part continues."""
 
-    task_states: TaskStates
+    carry: BatchContext
+    codec: StateCodec
     session: Analysis
     part: PacketRegistry
     origins: StoredOrigins
@@ -105,22 +60,24 @@ class ConnectionCarrier:
 
     def handle_idle(self, connection: bytes, left: ConnectionState) -> None:
         """Handles a connection without new packets."""
-        passed = self.task_states.copy_idle(connection, left)
-        if passed is None:
+        if left.data is not None and (self.carry.close or self._is_silent(left.capture, left.end_ns)):
             self.resume(connection, left)
         else:
-            self._passed.append(passed)
+            self._passed.append((connection, left))
 
     def resume(self, connection: bytes, left: ConnectionState) -> None:
         """Goes on with a connection before its first packet here."""
-        state = None if left.place is None else self.task_states.reader.read_state(left.place)
-        today = left.path == self.task_states.scratch.path
-        back = restore_flow(self.session.engine, self.part, connection, left, state, today=today)
+        state = None if left.data is None else self.codec.decode(left.data)
+        back = restore_flow(self.session.engine, self.part, connection, left, state, today=left.today)
         self.names[back.flow] = connection
         self._written += back.written
         if state is not None:
             self._counts[back.stream] = state.counts
             follow_sessions(self.session).resume(back.stream, state.sessions, back.first, len(self.session.rows))
+
+    def _is_silent(self, capture: str, end_ns: int | None) -> bool:
+        """Whether a stream of a capture whose last packet came then has ended."""
+        return end_ns is not None and self.carry.latest.get(capture, end_ns) - end_ns > SILENCE_NS
 
     def may_cut(self, connection: bytes) -> bool:
         """Returns whether another part can continue a connection; some conversations cannot be saved."""
@@ -137,8 +94,8 @@ class ConnectionCarrier:
             current = self.session.engine.current(flow)[0]
             if current >= 0 and name == self.cut:
                 ended[current] = False
-            elif current >= 0 and not self.task_states.carry.close:
-                ended[current] = self.task_states.is_silent(self._capture, streams.cell("end", current))
+            elif current >= 0 and not self.carry.close:
+                ended[current] = self._is_silent(self._capture, streams.cell("end", current))
         found: list[int] = np.flatnonzero(ended).tolist()
         return found
 
@@ -186,12 +143,11 @@ class ConnectionCarrier:
         left = []
         for flow, name in self.names.items():
             if name == self.cut:
-                found = self._save_flow(flow, self._final, carried_rows, counts, self.task_states.scratch)
-                self.task_states.scratch.flush()
-                put_back(name, found._replace(path=self.task_states.scratch.path))
-            elif not self.task_states.carry.close:
-                left.append((name, self._save_flow(flow, self._final, carried_rows, counts, self.task_states.writer)))
-        return build_state_rows(() if self.task_states.carry.close else chain(self._passed, left))
+                found = self._save_flow(flow, self._final, carried_rows, counts)
+                put_back(name, found._replace(today=True))
+            elif not self.carry.close:
+                left.append((name, self._save_flow(flow, self._final, carried_rows, counts)))
+        return build_state_rows(() if self.carry.close else chain(self._passed, left))
 
     @property
     def _capture(self) -> str:
@@ -199,21 +155,17 @@ class ConnectionCarrier:
         return capture
 
     def _save_flow(
-        self, flow: int, final: _FinalRows, carried_rows: Mapping[int, Ints], counts: Ints, writer: StateWriter
+        self, flow: int, final: _FinalRows, carried_rows: Mapping[int, Ints], counts: Ints
     ) -> ConnectionState:
-        engine, streams = self.session.engine, self.session.engine.streams
-        stream, memory = engine.current(flow)
+        stream, memory = self.session.engine.current(flow)
         lower = self.part.is_lower(flow)
         if stream < 0 or not final.live[stream]:
-            return ConnectionState(self._capture, None, None, None, None, None, memory.uses, lower, None, None, None)
+            return ConnectionState(self._capture, None, memory.uses, lower, None)
         rows = carried_rows.get(stream, np.empty(0, np.int64))
         packed_counts = tuple(counts[:, stream].tolist())
         state = save_flow(self.session, self.origins, flow, lower, rows, final.fate, packed_counts)
-        begin, end, packets = (streams.cell(name, stream) for name in ("begin", "end", "packets"))
-        waiting = int(final.fate.waits[rows].sum())
-        name = name_stream(self.session, stream)
-        place = writer.add(state)
-        return ConnectionState(self._capture, name, begin, end, packets, waiting, memory.uses, lower, *place)
+        end = self.session.engine.streams.cell("end", stream)
+        return ConnectionState(self._capture, end, memory.uses, lower, self.codec.encode(state))
 
     def _count_written(self, final: _FinalRows) -> Ints:
         """By COUNTED and stream, what has been written up to now."""

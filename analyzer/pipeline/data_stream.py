@@ -2,7 +2,7 @@
 
 Theory. An offset is the number of a batch, and a batch is a list of finished files (ledger.py tells which are), written
 down before Spark hears of it; so a batch that Spark asks for again has the same files. A task makes the batch as a run
-with a state does (batch.py), into a folder that gets its name when all is there; what Spark is given are the rows in
+with a state does (job.py), into a folder that gets its name when all is there; what Spark is given are the rows in
 that folder, as often as it asks. Each capture is a chain of its own, and a task.
 """
 
@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from analyzer.errors import CaptureError, UserError
-from analyzer.pipeline.batch import Batch, write_batch
 from analyzer.pipeline.commit import write_atomically
 from analyzer.pipeline.data_source import ColumnMaker
-from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, Ledger, plan_files
+from analyzer.pipeline.job import Batch, write_batch
+from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, KnownFile, plan_files, record_files
 from analyzer.pipeline.parquet_files import read_table
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import CaptureFile
@@ -73,17 +73,19 @@ class CaptureStreamReader(DataSourceStreamReader):
         number = start["batch"] + 1
         if not os.path.exists(self._find_plan(number)):
             settle = SETTLE_SECONDS if self._query.settle is None else self._query.settle
-            seen = {path: FileMark(**mark) for path, mark in self._load(number - 1)["seen"].items()}
+            known = {path: KnownFile.load(**each) for path, each in self._load(number - 1)["seen"].items()}
             files = {file.path: file for file in self._query.find_files(needed=False)}
             captures = {path: file.capture_name for path, file in files.items()}
-            plan = plan_files(Ledger("", "", read=seen), captures, settle=settle, close=False)
-            new = {path: mark for path, mark in plan.new.items() if path not in plan.grown}
-            if not new:
+            plan = plan_files(known, captures, settle=settle)
+            if not plan.new:
                 return dict(start)
-            there = {path: mark for path, mark in {**seen, **new}.items() if path in files}
-            chosen = [{**asdict(files[path]), "size": mark.size, "changed": mark.changed} for path, mark in new.items()]
-            marks = {path: asdict(mark) for path, mark in there.items()}
-            made = {"table": self._query.table, "files": chosen, "seen": marks}
+            chosen = [replace(files[path], size=mark.size, changed=mark.changed) for path, mark in plan.new.items()]
+            seen = record_files(known, plan, dict.fromkeys(plan.new))
+            made = {
+                "table": self._query.table,
+                "files": [asdict(file) for file in chosen],
+                "seen": {path: asdict(each) for path, each in seen.items()},
+            }
             write_atomically(self._find_plan(number), json.dumps(made).encode())
         return {"batch": number}
 
@@ -131,8 +133,8 @@ class CaptureStreamReader(DataSourceStreamReader):
             place = os.path.join(folder, "made")
             written = os.path.join(folder, TABLES_FOLDER)
             os.mkdir(written)
-            opened = os.path.join(chain, f"{OPEN_PREFIX}{before}") if before else None
-            batch = Batch(files, number, place, opened, tables=[self._query.table])
+            earlier = os.path.join(chain, f"{OPEN_PREFIX}{before}") if before else None
+            batch = Batch(files, number, place, earlier, tables=[self._query.table])
             report = write_batch(None, batch, written, self._query.options)
             if missing := [note for note in report.files if note.is_missing]:
                 raise CaptureError(f"{missing[0].path} is gone before its batch was made: {missing[0].reason}")

@@ -2,14 +2,14 @@
 
 Theory. Nothing that was named or found may be missing without a word. So each file that looks like a capture has a row:
 it was read, it was read as far as its damage, it was passed over because it is no capture after all, or it is in
-quarantine; with the reason. Tasks tell of their part of a file in notes among their rows (file_notes.py). What does not
-begin like a capture is told by those who look for sources.
+quarantine; with the reason. Tasks tell of their part of a file in notes among their rows. What does not begin like a
+capture is told by those who look for sources.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,62 +28,103 @@ NO_DAY = 0
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """The state of one capture file. first, last: lowest and highest time of its packets in ns, or None.
+    """What is said of a capture file, or of a split of it.
 
-    reason: why it is not whole in the tables. findings: severity, code and text of each. end: see SplitNote.
+    begin: records before the split. packets: in it, TCP or not; first, last: the lowest and highest of their times (ns)
+    or None. bytes: of the file; None: it could not be read at all. early: whether packets end before the file does.
+    end: where reading has come to, if it can be gone on with (analyzer.capture.records.ScanState). findings: severity,
+    code and text of each. error: why the file could not be read, or not to its end. passed_over: the same of a file of
+    a folder that is no capture.
     """
 
     path: str
     capture: str
     name: str
-    state: str = READ
-    reason: str | None = None
     bytes: int | None = None
-    format: str | None = None
-    compression: str | None = None
+    begin: int = 0
     packets: int = 0
     first: int | None = None
     last: int | None = None
-    findings: Sequence[Mapping[str, str]] = ()
+    format: str | None = None
+    compression: str | None = None
+    early: bool = False
     end: Sequence[Any] | None = None
+    findings: Sequence[Mapping[str, str]] = ()
+    error: str | None = None
+    passed_over: str | None = None
 
     @classmethod
-    def from_splits(cls, file: CaptureFile, note_values: Mapping[str, Any]) -> Self:
-        """Makes the note of a file from the merged notes of its splits."""
-        early = "its packets end before it does" if note_values["early"] else None
-        worst = next((each["text"] for each in note_values["findings"] if each["severity"] == "error"), None)
-        reason = note_values["passed_over"] or note_values["error"] or worst or early
-        state = READ if reason is None else DAMAGED if note_values["packets"] else QUARANTINED
-        return cls(
-            file.path,
-            file.capture_name,
-            file.name,
-            PASSED_OVER if note_values["passed_over"] else state,
-            reason,
-            note_values["bytes"],
-            note_values["format"],
-            note_values["compression"],
-            note_values["packets"],
-            note_values["first"],
-            note_values["last"],
-            note_values["findings"],
-            note_values["end"],
-        )
+    def from_file(cls, file: CaptureFile) -> Self:
+        """Returns the note of a file before it is read."""
+        return cls(file.path, file.capture_name, file.name, file.size)
 
     @classmethod
     def from_missing(cls, file: CaptureFile, reason: str) -> Self:
-        """Makes the note of a file that could not be read at all."""
-        return cls(file.path, file.capture_name, file.name, QUARANTINED, reason)
+        """Returns the note of a file that could not be read at all."""
+        return cls(file.path, file.capture_name, file.name, error=reason)
 
     @property
     def is_missing(self) -> bool:
         """Whether the file could not be read at all."""
         return self.bytes is None
 
+    def complete(self, packets: RangeReader) -> Self:
+        """Returns the note after the split was read, or a part of it."""
+        info = packets.info
+        return replace(
+            self,
+            begin=packets.before,
+            packets=info.packets,
+            first=info.first,
+            last=info.last,
+            format=info.format,
+            compression=info.compression,
+            early=packets.is_damaged,
+            end=None if info.compression else packets.scan_state,
+            findings=[*map(make_finding, packets.findings)],
+        )
+
+    def _add(self, other: FileNote) -> FileNote:
+        """The note of this split and of one behind it."""
+        return replace(
+            self,
+            packets=self.packets + other.packets,
+            first=min((each for each in (self.first, other.first) if each is not None), default=None),
+            last=max((each for each in (self.last, other.last) if each is not None), default=None),
+            format=self.format or other.format,
+            compression=self.compression or other.compression,
+            early=self.early or other.early,
+            end=other.end,
+            findings=[*self.findings, *(each for each in other.findings if each not in self.findings)],
+            error=self.error or other.error,
+            passed_over=self.passed_over or other.passed_over,
+        )
+
+    @property
+    def reason(self) -> str | None:
+        """Why the file is not whole in the tables; None if it is."""
+        worst = next((each["text"] for each in self.findings if each["severity"] == "error"), None)
+        return self.passed_over or self.error or worst or ("its packets end before it does" if self.early else None)
+
+    @property
+    def state(self) -> str:
+        """READ, DAMAGED, PASSED_OVER or QUARANTINED."""
+        if self.passed_over:
+            return PASSED_OVER
+        return READ if self.reason is None else DAMAGED if self.packets else QUARANTINED
+
     @property
     def day(self) -> int:
         """The day of its first packet, in days since 1970-01-01."""
         return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])
+
+
+def merge_notes(notes: Iterable[Mapping[str, Any]]) -> list[FileNote]:
+    """Merges the notes of splits (asdict() of each, in any order) to one for each file, by path."""
+    files: dict[str, FileNote] = {}
+    for each in sorted((FileNote(**note) for note in notes), key=lambda note: (note.path, note.begin)):
+        files[each.path] = files[each.path]._add(each) if each.path in files else each
+    return list(files.values())
 
 
 OVERLAP = 10**9
@@ -140,72 +181,3 @@ def _build_file_columns(notes: Sequence[FileNote]) -> ColumnValues:
 
 def _list_days(note_findings: Sequence[tuple[FileNote, Any]]) -> Any:
     return np.array([note.day for note, _ in note_findings], np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitNote:
-    """One split's, or with merged() a whole file's.
-
-    file: path. begin: records before it. packets: in it, TCP or not; first, last: the lowest and highest of their times
-    (ns). bytes: of the file. early: whether packets end before the file does. end: where reading has come to, if it can
-    be gone on with (analyzer.capture.records.ScanState). findings: severity, code and text of each. error: why the file
-    could not be read, or not to its end. passed_over: the same of a file of a folder that is no capture.
-    """
-
-    file: str
-    begin: int = 0
-    packets: int = 0
-    first: int | None = None
-    last: int | None = None
-    bytes: int = 0
-    format: str | None = None
-    compression: str | None = None
-    early: bool = False
-    end: Sequence[Any] | None = None
-    findings: Sequence[Mapping[str, str]] = ()
-    error: str | None = None
-    passed_over: str | None = None
-
-    def complete(self, packets: RangeReader) -> Self:
-        """Returns the note after the split was read, or a part of it."""
-        info = packets.info
-        return replace(
-            self,
-            begin=packets.before,
-            packets=info.packets,
-            first=info.first,
-            last=info.last,
-            format=info.format,
-            compression=info.compression,
-            early=packets.is_damaged,
-            end=None if info.compression else packets.scan_state,
-            findings=[*map(make_finding, packets.findings)],
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the note as JSON; merge_notes() reads it."""
-        return asdict(self)
-
-
-def merge_notes(notes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Merges the notes of splits, in any order, to one note for each file, by path."""
-    files: dict[str, SplitNote] = {}
-    for each in sorted((SplitNote(**note) for note in notes), key=lambda note: (note.file, note.begin)):
-        files[each.file] = _merge_pair(files[each.file], each) if each.file in files else each
-    return [note.as_json() for note in files.values()]
-
-
-def _merge_pair(one: SplitNote, other: SplitNote) -> SplitNote:
-    return replace(
-        one,
-        packets=one.packets + other.packets,
-        first=min((each for each in (one.first, other.first) if each is not None), default=None),
-        last=max((each for each in (one.last, other.last) if each is not None), default=None),
-        format=one.format or other.format,
-        compression=one.compression or other.compression,
-        early=one.early or other.early,
-        end=other.end,
-        findings=[*one.findings, *(each for each in other.findings if each not in one.findings)],
-        error=one.error or other.error,
-        passed_over=one.passed_over or other.passed_over,
-    )

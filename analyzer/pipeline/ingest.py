@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.pointers import BEHIND, PACKET, count_packets, read_capture, read_offsets, unbundle_records
+from analyzer.pipeline.pointers import BEHIND, PACKET, count_packets, read_capture, read_data, read_offsets
 from analyzer.pipeline.state_file import ConnectionState
 
 
@@ -26,7 +26,7 @@ from analyzer.pipeline.state_file import ConnectionState
 class PacketPointers:
     """Pointers of n packets, unpacked: `connection` counts in `names`, and never falls.
 
-    `data` has the payloads that follow: in `begin` where each would start, in `behind` how many bytes it has (n).
+    `data` has the payloads that came along: in `begin` where each would start, in `behind` how many bytes it has (n).
     """
 
     names: list[bytes]
@@ -44,15 +44,13 @@ class PacketPointers:
     def from_batch(cls, batch: pa.RecordBatch) -> Self:
         """Reads the pointers of a batch that pack_block() made, of at least one bundle and no notes."""
         names = batch.column(0).dictionary_encode()
-        bundles = unbundle_records(batch.column(3), PACKET.itemsize)
-        packets, count = bundles.records.view(PACKET)[:, 0], bundles.count
+        count = np.diff(read_offsets(batch.column(3))) // PACKET.itemsize
+        packets = np.frombuffer(read_data(batch.column(3)), PACKET)
         behind = np.where(packets["position"] == BEHIND, packets["captured"], 0).astype(np.int64)
-        before = np.cumsum(behind) - behind
-        first = np.cumsum(count) - count
         origin = np.repeat(batch.column(2).to_numpy(), count) + packets["after"]
-        begin = np.repeat(bundles.begin - before[first], count) + before
         connection = np.repeat(names.indices.to_numpy(), count)
-        return cls(names.dictionary.to_pylist(), connection, origin, packets, bundles.data, begin, behind)
+        data, begin = read_data(batch.column(4)), np.cumsum(behind) - behind
+        return cls(names.dictionary.to_pylist(), connection, origin, packets, data, begin, behind)
 
     @property
     def place(self) -> Ints:
@@ -212,9 +210,9 @@ class PointerQueue:
         if not len(states) and not self._unmet:
             return self._merger.add(PacketPointers.from_batch(batch), last)
         chosen = pa.array(states)
-        for column in zip(*(batch.column(place).take(chosen).to_pylist() for place in (0, 3)), strict=True):
-            self._left[column[0]] = ConnectionState.from_packet(column[1])
-            self._unmet.append(column[0])
+        for name, *left in zip(*(batch.column(each).take(chosen).to_pylist() for each in (0, 3, 4)), strict=True):
+            self._left[name] = ConnectionState.from_pointer(*left)
+            self._unmet.append(name)
         rest = batch.filter(pa.array(origin >= 0)) if len(states) else batch
         found = PacketPointers.from_batch(rest) if len(rest) else None
         self._settle(set() if found is None else set(found.names), batch.column(0)[-1].as_py())

@@ -1,46 +1,48 @@
-"""One run of the command: captures to Parquet files under a folder, all or nothing.
+"""Captures to Parquet files under a folder, all or nothing: the command's one run, or a batch of a ring capture.
 
-Theory. Whatever can go wrong with a file is known when Spark has done its work, not before: it may vanish while it is
-read. So a run works in attempts; a file that cannot be read any more is put aside with its reason, and the others are
-read again without it. Then names are given to ids, sums are added up (finish.py), and all takes its place at once
-(commit.py). A ring capture is run after run (ring_capture.py): a run reads what is new, with the connections that the
-run before has left open.
+Theory. Whatever can go wrong with a file is known when the work is done, not before: it may vanish while it is read. So
+a batch is made in attempts; a file that cannot be read any more is put aside with its reason, and the others are read
+again without it. Then names are given to ids, sums are added up (finish.py), and all takes its place at once
+(commit.py). A batch depends on its files, on the folder that the batch before has left, and on nothing else; so a batch
+that is made again is the same. Its own folder has the connections that go on (state_file.py), the names of topics and
+how far each capture was read. Runs with a state (ring_capture.py) and streams of Spark (data_stream.py) are chains of
+batches, and differ in who remembers how far they have come.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, delta_tables, file_notes, views
-from analyzer.pipeline.file_notes import FileNote, merge_notes
+from analyzer.pipeline import commit, delta_tables, local_run, spark_frames, views
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
 from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
-from analyzer.pipeline.spark_frames import read_sorted_pointers, split_files
-from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
-from analyzer.pipeline.task import LIST_COLUMNS, TaskWork, decode_note
-from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
+from analyzer.pipeline.task import TaskWork
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-    from analyzer.pipeline.local_run import ListedRow
+    from pyspark.sql import Row, SparkSession
 
 ATTEMPTS = 16
-"""A run is given up when that often more files have vanished while they were read."""
+"""A batch is given up when that often more files have vanished while they were read."""
 
 PART = "part"
 """How the names of files begin."""
+
+KNOWN = "known.json"
 
 
 @dataclass(slots=True)
@@ -50,7 +52,6 @@ class RunReport:
     rows: Counter[str] = field(default_factory=Counter)
     files: list[FileNote] = field(default_factory=list)
     waiting: Sequence[str] = ()
-    names: TopicNames = field(default_factory=dict)
 
     @property
     def packets(self) -> int:
@@ -59,20 +60,26 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """What a run reads: files, and of a ring capture how it goes on with the batch before.
+class Batch:
+    """What is read. number: from 1, or 0 where nothing precedes and nothing follows.
 
-    opened: the rows of connections that it left open. names: of topics that were told before. begins: where to read on,
-    by path, in files of which the beginning was read before. tables: those that are made.
+    place: the folder for what the next batch needs, which is made. before: that of the batch before, or nothing.
+    begins: where to read on, by path, in files of which the beginning was read before. close: no batch follows. tables:
+    those that are made.
     """
 
     files: Sequence[CaptureFile]
-    part: str = PART
-    carry: BatchContext | None = None
-    opened: pa.RecordBatch | None = None
-    names: TopicNames = field(default_factory=lambda: NO_NAMES)
+    number: int = 0
+    place: str | None = None
+    before: str | None = None
     begins: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    close: bool = False
     tables: Collection[str] = tuple(TABLES)
+
+    @property
+    def part(self) -> str:
+        """How the names of its files begin."""
+        return f"{PART}-{self.number:06}" if self.number else PART
 
 
 def check_folder(folder: str, *, overwrite: bool, otherwise: str = "or --overwrite to replace them") -> None:
@@ -96,7 +103,7 @@ def run(
         commit.recover_folder(folder, 0)
         written = commit.create_staging_folder(folder)
         try:
-            report = fill_folder(spark, BatchPlan(sources.files), written, options)
+            report = write_batch(spark, Batch(sources.files), written, options)
             if options.delta:
                 delta_tables.write_logs(written)
             commit.replace_tables(folder, written, ALL_TABLES)
@@ -107,122 +114,115 @@ def run(
     return report
 
 
-def fill_folder(
-    spark: SparkSession | None, batch: BatchPlan, folder: str, options: Options, known: Sequence[FileNote] = ()
+def write_batch(
+    spark: SparkSession | None, batch: Batch, folder: str, options: Options, lost: Sequence[FileNote] = ()
 ) -> RunReport:
-    """Writes the tables of a batch into an empty folder. Raises UserError.
+    """Writes the tables of a batch into an empty folder, and its own folder. Raises UserError.
 
-    spark: None: processes of this machine do the work (local_run.py). known: files that are lost already.
+    spark: None: processes of this machine do the work (local_run.py). lost: files that are lost already.
     """
-    lost = {each.path: each for each in known}
-    for _ in range(ATTEMPTS):
-        tried = _Attempt(batch.files, folder)
-        tried.take(_run_tasks(spark, batch, folder, options))
-        if not tried.missing:
-            break
-        lost |= {path: FileNote.from_missing(tried.files[path], reason) for path, reason in tried.missing.items()}
-        batch = replace(batch, files=[file for file in batch.files if file.path not in lost])
-        _clear_folder(folder)
-    else:
-        raise UserError(
-            f"Files were deleted before they were read, the last ones {', '.join(sorted(lost)[-3:])}. Copy them first."
-        )
-    tried.tidy(None if batch.carry is None else batch.carry.folder)
-    report = RunReport(files=[*lost.values(), *tried.notes()])
+    known: dict[str, Any] = {"names": {}, "latest": {}}
+    states = NO_STATES
+    if batch.before is not None:
+        with open(os.path.join(batch.before, KNOWN), "rb") as file:
+            known = json.load(file)
+        states = OpenStates.find(batch.before, known["latest"], batch.files)
+    carry = None
+    if batch.place is not None:
+        os.mkdir(batch.place)
+        carry = BatchContext(batch.place, batch.close, known["latest"])
+    tried, missing = _try(spark, batch, folder, options, states, carry)
+    report = RunReport(files=[*lost, *missing, *merge_notes(tried.notes)])
     place = RunFolder(folder, batch.part, spark is not None and not options.shuffled)
-    tables = [each for each in tried.written if each.table != STATE]
-    written, report.names = finish_run(spark, place, tables, batch.names)
+    written, names = finish_run(spark, place, [each for each in tried.written if each.table != STATE], known["names"])
     sink = ParquetSink(folder, f"{batch.part}-files")
-    for found in file_notes.build_file_tables(report.files, options):
+    for found in build_file_tables(report.files, options):
         sink.add(found)
     written += sink.close()
-    _remove_others(folder, {each.path for each in written})  # finishing may have been tried again as well
+    _remove_others(folder, {each.path for each in written})  # what failed tasks have written, also of finishing
     for each in written:
         report.rows[each.table] += each.rows
+    if batch.place is not None:
+        _remove_others(batch.place, {each.path for each in tried.written if each.table == STATE})
+        _save_known(batch.place, names, known["latest"], report.files)
     return report
 
 
-def _run_tasks(
-    spark: SparkSession | None, batch: BatchPlan, folder: str, options: Options
-) -> Iterator[Row | ListedRow]:
-    """What tasks say, and where they cannot write, what they have written."""
-    if not batch.files and batch.opened is None:
-        return
-    work = TaskWork(
-        batch.files,
-        None if options.shuffled else folder,
-        batch.part,
-        options,
-        batch.carry,
-        add_required_tables(batch.tables),
-    )
-    begins = {
-        place: ScanState(*batch.begins[file.path])
-        for place, file in enumerate(batch.files)
-        if file.path in batch.begins
-    }
-    if spark is None:
-        from analyzer.pipeline.local_run import run_tasks
+def _save_known(place: str, names: Any, latest: dict[str, int], notes: Iterable[FileNote]) -> None:
+    """What the next batch is told besides the states."""
+    for note in notes:
+        if note.last is not None:
+            capture = escape_surrogates(note.capture)  # as states have it
+            latest[capture] = max(note.last, latest.get(capture, note.last))
+    commit.write_atomically(os.path.join(place, KNOWN), json.dumps({"names": names, "latest": latest}).encode())
+    commit.sync_tree(place)
 
-        yield from run_tasks(batch.files, options, begins, batch.opened, work)
-        return
-    splits = split_files(spark, batch.files, options, begins)
-    done = read_sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, LIST_COLUMNS)
-    if not options.shuffled:
-        yield from done.collect()
-        return
-    # Files come back one partition after the other; all of them have been made by then, many at a time.
-    persisted: DataFrame = done.persist()
-    try:
-        persisted.count()
-        yield from persisted.toLocalIterator()
-    finally:
-        persisted.unpersist()
+
+def _try(
+    spark: SparkSession | None,
+    batch: Batch,
+    folder: str,
+    options: Options,
+    states: OpenStates,
+    carry: BatchContext | None,
+) -> tuple[_Attempt, list[FileNote]]:
+    """The attempt that has come to its end, and the files that had to be left out for that."""
+    files, lost = list(batch.files), list[FileNote]()
+    run_tasks = local_run.run_tasks if spark is None else partial(spark_frames.run_tasks, spark)
+    for _ in range(ATTEMPTS):
+        tried = _Attempt(folder)
+        if files or states.paths:
+            where = None if options.shuffled else folder
+            work = TaskWork(files, where, batch.part, options, carry, add_required_tables(batch.tables))
+            begins = {
+                place: ScanState(*batch.begins[file.path])
+                for place, file in enumerate(files)
+                if file.path in batch.begins
+            }
+            tried.take(run_tasks(files, options, begins, states, work))
+        if not tried.missing:
+            return tried, lost
+        lost += [FileNote.from_missing(each, tried.missing[each.path]) for each in files if each.path in tried.missing]
+        files = [each for each in files if each.path not in tried.missing]
+        shutil.rmtree(folder)
+        os.mkdir(folder)
+    last = ", ".join(sorted(each.path for each in lost)[-3:])
+    raise UserError(f"Files were deleted before they were read, the last ones {last}. Copy them first.")
 
 
 class _Attempt:
-    """What came of one."""
+    """What came of one: notes of splits, files that were written, and why files are missing by path."""
 
-    def __init__(self, files: Sequence[CaptureFile], folder: str) -> None:
-        self.files, self._folder = {file.path: file for file in files}, folder
-        self._notes: list[Mapping[str, Any]] = []
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self.notes: list[Mapping[str, Any]] = []
         self.written: list[WrittenFile] = []
         self.missing: dict[str, str] = {}
 
-    def take(self, rows: Iterator[Row | ListedRow]) -> None:
-        """Raises UserError for what has nothing to do with a file."""
+    def take(self, rows: Iterable[Row | local_run.ListedRow]) -> None:
+        """Takes what tasks say. Raises UserError for what has nothing to do with a file."""
         for row in rows:
             if row.path is None:
-                self._note(decode_note(bytes(row.data)))
+                self._note(json.loads(bytes(row.data)))
             elif row.data is None:
                 self.written.append(WrittenFile(row.table, row.path, row.rows))
             else:
                 _write_piece(os.path.join(self._folder, row.path), row.position, bytes(row.data))
 
     def _note(self, note: Mapping[str, Any]) -> None:
-        if "file" in note:
-            self._notes.append(note)
-        elif note.get("gone") in self.files:
+        if "path" in note:
+            self.notes.append(note)
+        elif "gone" in note:
             self.missing[note["gone"]] = note["error"]
         else:
             raise UserError(note["error"])
 
-    def notes(self) -> list[FileNote]:
-        """Of each file that was read."""
-        return [FileNote.from_splits(self.files[note["file"]], note) for note in merge_notes(self._notes)]
 
-    def tidy(self, state: str | None) -> None:
-        """Takes away what was written by tasks that failed and were tried again."""
-        _remove_others(self._folder, {each.path for each in self.written if each.table != STATE})
-        if state is not None:
-            _remove_others(state, {each.path for each in self.written if each.table == STATE}, ".parquet")
-
-
-def _remove_others(folder: str, paths: Collection[str], ending: str = "") -> None:
+def _remove_others(folder: str, paths: Collection[str]) -> None:
     for place, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(place, name)
-            if name.endswith(ending) and os.path.relpath(path, folder) not in paths:
+            if os.path.relpath(path, folder) not in paths:
                 os.unlink(path)
 
 
@@ -231,8 +231,3 @@ def _write_piece(path: str, position: int, data: bytes) -> None:
     with open(path, "r+b" if position else "wb") as file:
         file.seek(position)
         file.write(data)
-
-
-def _clear_folder(folder: str) -> None:
-    shutil.rmtree(folder)
-    os.mkdir(folder)

@@ -1,4 +1,4 @@
-"""What a ring capture has come to: batches that are done, files that were read, that wait, that could not be read.
+"""What a ring capture has come to: batches that are done, files that were dealt with and files that wait.
 
 Theory. One small file is the state's heart, and replacing it is the step that makes a batch done (commit.py). It is
 written anew each time, so it knows only files that are still there: of a ring that turns for years it stays small. A
@@ -54,33 +54,34 @@ class FileMark:
 
 
 @dataclass(frozen=True, slots=True)
-class FileTrouble:
-    """Why a file is not in the tables, or not whole; batch: in which this was found out."""
+class KnownFile:
+    """A file that was dealt with, as it was then. taken: whether its beginning is in the tables, and if so, end: where
+    reading has come to, if it can be gone on with (analyzer.capture.records.ScanState).
+    """
 
-    reason: str
-    batch: int
-    mark: FileMark | None
+    mark: FileMark
+    taken: bool = True
+    end: Sequence[Any] | None = None
+
+    @classmethod
+    def load(cls, mark: Mapping[str, Any], taken: bool, end: Sequence[Any] | None) -> Self:
+        """Makes it of what asdict() gave."""
+        return cls(FileMark(**mark), taken, end)
 
 
 @dataclass(slots=True)
 class Ledger:
     """folder: of the tables. settings: what rows depend on besides the captures; they stay as they are.
 
-    batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
-    were seen and left alone. ends: where reading has come to in those that were read
-    (analyzer.capture.records.ScanState). quarantined: see Trouble. opened: the folder of the last batch, within that of
-    the state. closed: nothing may follow.
+    batches: done so far. files: that are there and were dealt with, by path. waiting: paths of those that were seen and
+    left alone. closed: nothing may follow.
     """
 
     folder: str
     settings: str
     batches: int = 0
-    captures: dict[str, int] = field(default_factory=dict)
-    read: dict[str, FileMark] = field(default_factory=dict)
-    ends: dict[str, Sequence[Any]] = field(default_factory=dict)
-    waiting: list[str] = field(default_factory=list)
-    quarantined: dict[str, FileTrouble] = field(default_factory=dict)
-    opened: str = ""
+    files: dict[str, KnownFile] = field(default_factory=dict)
+    waiting: Sequence[str] = ()
     closed: bool = False
 
     @classmethod
@@ -100,8 +101,7 @@ class Ledger:
                     f"{VERSION}. Give another --state and another folder, or use the program that wrote them."
                 )
             found = cls(**values)
-            found.read = {path: FileMark(**mark) for path, mark in values["read"].items()}
-            found.quarantined = {path: _load_trouble(**trouble) for path, trouble in values["quarantined"].items()}
+            found.files = {path: KnownFile.load(**known) for path, known in values["files"].items()}
         except FileNotFoundError:
             return cls(folder, settings)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -124,19 +124,16 @@ class Ledger:
             os.path.join(state, LEDGER_NAME), json.dumps({"version": VERSION, **asdict(self)}, indent=1).encode()
         )
 
-    def number_capture(self, name: str) -> int:
-        """Returns the number of a capture, given now if it is new."""
-        return self.captures.setdefault(name, len(self.captures))
-
-
-def _load_trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> FileTrouble:
-    return FileTrouble(reason, batch, None if mark is None else FileMark(**mark))
+    @property
+    def opened(self) -> str:
+        """The name of the folder of the last batch; nothing before the first."""
+        return f"{OPEN_PREFIX}{self.batches}" if self.batches else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What a batch does with files, by path, in the order of the captures: those it reads, leaves alone, has in
-    quarantine now and why.
+    """What a batch does with files, by path, in the order of the captures: those it reads, leaves alone, cannot read
+    and why.
 
     grown: of those that it reads, where it reads on, for their beginning was read before.
     """
@@ -147,45 +144,45 @@ class FilePlan:
     lost: Mapping[str, str]
 
 
-def plan_files(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> FilePlan:
-    """Plans what to do with each file. captures: the capture name of each path that was found."""
+def plan_files(
+    files: Mapping[str, KnownFile],
+    captures: Mapping[str, str],
+    waiting: Iterable[str] = (),
+    *,
+    settle: float,
+    close: bool = False,
+) -> FilePlan:
+    """Plans what to do with each file. files: known ones. captures: the capture name of each path that was found.
+
+    waiting: paths that were left alone before.
+    """
     new: dict[str, FileMark] = {}
     grown: dict[str, Sequence[Any]] = {}
-    waiting: list[str] = []
-    away = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
+    away = [path for path in waiting if path not in captures and path not in files]
     missing = find_missing(away)
-    # Of other sources than those that were given now, or of a file system that is not mounted.
-    waiting += (path for path in away if path not in missing)
+    # The others are of sources that were not given now, or of a file system that is not mounted.
+    still = [path for path in away if path not in missing]
     lost = dict.fromkeys(missing, "it vanished before it was read")
     newest = _find_newest(captures)
     for path, capture in captures.items():
+        known = files.get(path)
         try:
-            known = ledger.read.get(path) or _find_mark(ledger, path)
-            mark = FileMark.from_file(path, known)
+            mark = FileMark.from_file(path, None if known is None else known.mark)
         except OSError as error:
             lost[path] = f"it cannot be read: {error.strerror or error}"
             continue
-        same = path in ledger.read and known is not None and mark.head == known.head
-        if known == mark or (same and known is not None and mark.size == known.size):
+        same = known if known is not None and known.taken and known.mark.head == mark.head else None
+        if (known is not None and known.mark == mark) or (same is not None and same.mark.size == mark.size):
             continue
-        if same and known is not None and (mark.size < known.size or path not in ledger.ends):
-            lost[path] = _describe_change(known, mark)
+        if same is not None and (mark.size < same.mark.size or same.end is None):
+            lost[path] = _describe_change(same.mark, mark)
         elif not close and _is_unfinished(path, mark, settle, path == newest[capture]):
-            waiting.append(path)
+            still.append(path)
         else:
-            if same:
-                grown[path] = ledger.ends[path]
+            if same is not None and same.end is not None:
+                grown[path] = same.end
             new[path] = mark if known is None else FileMark.from_file(path)
-    return FilePlan(new, grown, tuple(waiting), lost)
-
-
-def _is_known(ledger: Ledger, path: str) -> bool:
-    return path in ledger.read or path in ledger.quarantined
-
-
-def _find_mark(ledger: Ledger, path: str) -> FileMark | None:
-    trouble = ledger.quarantined.get(path)
-    return None if trouble is None else trouble.mark
+    return FilePlan(new, grown, tuple(still), lost)
 
 
 def _describe_change(known: FileMark, mark: FileMark) -> str:
@@ -232,36 +229,29 @@ def is_open_for_writing(path: str) -> bool | None:
     return False
 
 
-def record_batch(
-    ledger: Ledger,
-    planned: Mapping[str, FileMark],
-    read: Mapping[str, FileMark],
-    ends: Mapping[str, Sequence[Any]],
-    troubles: Mapping[str, str],
-    batch: int,
-) -> None:
-    """What a batch has done, into the ledger; files that are gone by now and were dealt with are forgotten.
+def record_files(
+    files: Mapping[str, KnownFile], plan: FilePlan, taken: Mapping[str, Sequence[Any] | None]
+) -> dict[str, KnownFile]:
+    """Returns the known files after a plan was carried out; those that are gone by now are forgotten.
 
-    planned: files as they were when the batch began; what has changed since is for the next one. ends: of files that
-    were read, where reading has come to, if it can be gone on with.
+    What has changed since the plan was made is for the next one. taken: those of which something is in the tables, and
+    where reading them can be gone on with.
     """
-    ledger.read.update(read)
-    ledger.ends = {path: end for path, end in {**ledger.ends, **ends}.items() if path in ends or path not in read}
-    for path, reason in troubles.items():
-        mark = planned.get(path)
+    found = dict(files)
+    for path in (*plan.new, *plan.lost):
+        mark, known = plan.new.get(path), files.get(path)
         if mark is None:
-            with suppress(OSError):
+            try:
                 mark = FileMark.from_file(path)
-        ledger.quarantined[path] = FileTrouble(reason, batch, mark)
-        if mark is not None and path in ledger.read:
-            ledger.read[path] = mark
-    missing = find_missing([*ledger.read, *ledger.quarantined])
-    ledger.quarantined = {
-        path: trouble for path, trouble in ledger.quarantined.items() if trouble.batch == batch or path not in missing
-    }
-    ledger.read = {path: mark for path, mark in ledger.read.items() if path not in missing}
-    ledger.ends = {path: end for path, end in ledger.ends.items() if path in ledger.read}
-    ledger.batches = batch
+            except OSError:
+                continue
+        if path in taken:
+            found[path] = KnownFile(mark, True, taken[path])
+        else:
+            before = known is not None and known.taken
+            found[path] = KnownFile(mark, before, known.end if known is not None and path in plan.new else None)
+    missing = find_missing(found)
+    return {path: known for path, known in found.items() if path not in missing}
 
 
 def find_missing(paths: Iterable[str]) -> set[str]:

@@ -4,55 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 import numpy as np
 
 from analyzer.capture.output import create_scratch_folder, make_write_error, publish_folder
-from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline import finish
 from analyzer.pipeline.arrow_columns import TableBatch
 from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.commit import refuse_others
-from analyzer.pipeline.file_notes import DAMAGED, QUARANTINED, READ, FileNote, build_file_tables
+from analyzer.pipeline.file_notes import FileNote, build_file_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins, RowSelection
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
-from analyzer.pipeline.partition import LIBRARY
 from analyzer.pipeline.report_rows import build_report_rows
-from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import WINDOW, build_tables
-from analyzer.pipeline.table_schemas import REPORTS, TABLES
-from analyzer.pipeline.tls_secrets import find_secrets
+from analyzer.pipeline.table_schemas import REPORTS
 from analyzer.pipeline.views import write_views
 from analyzer.processes.jobs import divide, map_in_order
-from analyzer.session import Analysis, Session
+from analyzer.session import Session
 from dissectors.finding import Severity
 
 FILES = "files"
 DIVIDED_TABLES = frozenset(("messages", "findings", "records"))
 """Tables of which several processes write some rows each."""
-
-
-def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator[TableBatch]:
-    """Yields the tables' rows of all captures, one capture after the other. Raises CaptureError."""
-    for _, group in groupby(files, key=lambda file: file.capture):
-        inputs = list(group)
-        origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
-        packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
-        known, orders = make_rules(merge_rules(options.decode_as))
-        secrets = find_secrets(options, [file.path for file in inputs], LIBRARY)
-        with Analysis(packets, known, orders=orders, secrets=secrets) as session:
-            yield from finish.finish_tables(
-                build_tables(session.load(), origins, options, named=finish.add_required_tables(TABLES)), TABLES
-            )
 
 
 def check_tables(folder: str, named: Collection[str], *, force: bool) -> None:
@@ -199,10 +179,19 @@ def _list_file_notes(session: Session) -> Iterator[FileNote]:
     for info in session.packets.files:
         texts = (each.text for each in session.packets.findings if each.severity is Severity.ERROR)
         reason = next((text for text in texts if text.startswith(info.path)), None)
-        state = READ if reason is None else DAMAGED if info.packets else QUARANTINED
         size = os.path.getsize(info.path) if os.path.isfile(info.path) else None
-        about = (capture, os.path.basename(info.path), state, reason, size, info.format or None, info.compression)
-        yield FileNote(os.path.abspath(info.path), *about, info.packets, info.first, info.last)
+        yield FileNote(
+            os.path.abspath(info.path),
+            capture,
+            os.path.basename(info.path),
+            size,
+            packets=info.packets,
+            first=info.first,
+            last=info.last,
+            format=info.format or None,
+            compression=info.compression,
+            error=reason,
+        )
 
 
 def _build_origins(session: Session) -> CountingOrigins:

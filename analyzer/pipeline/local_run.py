@@ -21,6 +21,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.state_file import OpenStates
 from analyzer.pipeline.task import TaskWork
 from analyzer.processes.jobs import map_in_order
 
@@ -45,19 +46,17 @@ def run_tasks(
     files: Sequence[CaptureFile],
     options: Options,
     begins: Mapping[int, ScanState],
-    opened: pa.RecordBatch | None,
+    states: OpenStates,
     work: TaskWork,
 ) -> Iterator[ListedRow]:
     """Runs both stages, and yields what tasks say; options.partitions processes share the work.
 
-    begins: where to read on, by number of a file. opened: rows of connections that go on.
+    begins: where to read on, by number of a file. states: of connections that go on.
     """
     jobs = options.partitions or 1
     splits = build_splits(files, {}, begins)
     scanned = map_in_order(lambda split: list(scan_splits([split], files, options)), splits, jobs)
-    batches = [batch for found in scanned for batch in found]
-    if opened is not None:
-        batches.append(opened)
+    batches = [*(batch for found in scanned for batch in found), *states.read_rows()]
     count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))
     parts = _divide_by_connection(batches, count)
     for listed in map_in_order(partial(_run_task, work), list(enumerate(parts)), jobs):

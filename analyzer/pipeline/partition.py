@@ -31,13 +31,13 @@ from analyzer.errors import CaptureError, UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.bodies import DecoderMemory
-from analyzer.pipeline.carry_over import ConnectionCarrier, TaskStates, open_task_states
+from analyzer.pipeline.carry_over import ConnectionCarrier
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CarriedOrigins, RowFilter, StoredOrigins
 from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.state_file import STATE, BatchContext, StateCodec
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
@@ -124,17 +124,15 @@ def build_rows(
 ) -> Iterator[TableBatch]:
     """Yields the rows of the named tables of a partition, in batches, and the notes in it.
 
-    carry: this is one of several batches; then also the state that is left for the next one (states.STATE).
+    carry: this is one of several batches; then also the state that is left for the next one (state_file.STATE).
     wanted: the messages and exchanges that are enough; None: all.
     """
     set_up_process()
     queue = PointerQueue(batches)
-    known, _ = make_rules(merge_rules(options.decode_as))
     try:
-        with open_task_states(carry, known.dissectors) as task_states:
-            for found in _split_partition(queue, files, options, task_states, named, wanted):
-                if found.table != STATE or carry is not None:
-                    yield found
+        for found in _split_partition(queue, files, options, carry or BatchContext("", close=True), named, wanted):
+            if found.table != STATE or carry is not None:
+                yield found
     except MissingFileError as error:
         queue.notes.append(json.dumps({"error": str(error), "gone": error.path}).encode())
     except UserError as error:
@@ -147,12 +145,13 @@ def _split_partition(
     queue: PointerQueue,
     files: Sequence[CaptureFile],
     options: Options,
-    task_states: TaskStates,
+    carry: BatchContext,
     named: Collection[str],
     wanted: RowFilter | None,
 ) -> Iterator[TableBatch]:
     """Part by part."""
     known, orders = make_rules(merge_rules(options.decode_as))
+    codec = StateCodec(known.dissectors)
     names, folders = [file.name for file in files], {file.capture: file.capture_name for file in files}
     while (capture := queue.peek_capture()) is not None:
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
@@ -160,7 +159,7 @@ def _split_partition(
         part = CarriedPart(queue, capture, files, origins)
         secrets = find_secrets(options, [file.path for file in files if file.capture == capture], LIBRARY)
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
-            part.carrier = carrier = ConnectionCarrier(task_states, session, part, origins)
+            part.carrier = carrier = ConnectionCarrier(carry, codec, session, part, origins)
             session.load(carrier.list_ended_streams)
             final = carrier.select_final_rows()
             chosen = final if wanted is None else wanted.narrow(session, final)

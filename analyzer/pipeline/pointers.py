@@ -1,12 +1,11 @@
 """What Spark carries of packets: which connection, which place in time, and where their payload lies.
 
-Theory. Four columns are all that Spark has to know: it groups by `connection` and sorts by `place` and `origin`;
-`packet` is a bundle (pointers.py) that only the two ends look into: the packets of one connection out of one piece of
-a file, in the order of the file. `place` and `origin` are those of its first packet, and no other packet of the
-bundle comes before that; so bundles of one file follow one another, and those of several files are merged where they
-arrive (ingest.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
-able to open, follows the records. A row without a connection is no bundle but a note (JSON) about a file; notes take
-the same road, so that they come exactly once.
+Theory. Spark groups by `connection` and sorts by `place` and `origin`. A row is a bundle: `packet` has the records of
+the packets of one connection out of one piece of a file, in the order of the file. `place` and `origin` are those of
+its first packet, and no other packet of the bundle comes before that. So bundles of one file follow one another, and
+those of several files are merged where they arrive (ingest.py). `payload` has the bytes that lie in no file
+(reassembled IP fragments), or in one that the other end may not be able to open. A row without a connection is a note
+(JSON) about a file. Notes travel with the bundles, so that they come exactly once.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
 
@@ -19,16 +18,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analyzer.capture.packets import FlowTable, PacketBlock
-from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
 
@@ -59,7 +55,7 @@ def _copy_from_source(at: Ints, length: Ints, store: Store) -> pa.Array:
     return every.take(pa.array(places)).cast(pa.binary())
 
 
-POINTER_COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
+POINTER_COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY, payload BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""
 
 RECORD_BITS = 40
@@ -88,11 +84,16 @@ PACKET = np.dtype(
     ]
 )
 """`late`: by how much its place exceeds its time, ns. `position`: of the payload in its file (unpacked), BEHIND if it
-follows. `after`: its record number less that of the bundle's first packet. `forward`: the lower end sent it."""
+is in the column `payload`. `after`: its record number less that of the bundle's first packet. `forward`: the lower end
+sent it."""
 
 BEHIND = -1
+NO_PAYLOAD = pa.array([b""], pa.binary())
 POINTER_SCHEMA = pa.schema(
-    [("connection", pa.binary()), ("place", pa.int64()), ("origin", pa.int64()), ("packet", pa.binary())]
+    [
+        *(("connection", pa.binary()), ("place", pa.int64()), ("origin", pa.int64())),
+        *(("packet", pa.binary()), ("payload", pa.binary())),
+    ]
 )
 _HEAD = struct.Struct(">IHH")
 _IPV4 = _HEAD.size + 8
@@ -125,7 +126,7 @@ def pack_block(
 ) -> Iterator[pa.RecordBatch]:
     """Yields the bundles of a block of one file, which is source 0 of its store; `place` for each of its packets.
 
-    shuffled: all payload follows.
+    shuffled: all payload goes along.
     """
     for rows in _split_block(block, shuffled=shuffled):
         order = argsort_stable(block.flow[rows]) + rows.start
@@ -146,14 +147,15 @@ def pack_block(
         packets["after"] = number - np.repeat(number[begin], count)
         packets["position"] = BEHIND if shuffled else np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
         packets["forward"] = block.direction[order] == connections.list_lower_sides(flow)
-        bundles = bundle_records(packets, count)
-        behind = packets["position"] == BEHIND
+        offsets = np.concatenate(([0], np.cumsum(count)))
+        payload, behind = NO_PAYLOAD.take(pa.array(np.zeros(len(count), np.int8))), packets["position"] == BEHIND
         if bool(behind.any()):
             payloads = copy_payloads(at[behind], packets["captured"][behind].astype(np.int64), store)
-            bundles = append_payloads(bundles, payloads, np.add.reduceat(behind, begin, dtype=np.int64))
-        yield pa.record_batch(
-            [names, places[begin], file << RECORD_BITS | number[begin], bundles], schema=POINTER_SCHEMA
-        )
+            before = np.concatenate(([0], np.cumsum(behind)))[offsets]
+            payload = _build_binary(read_offsets(payloads)[before], payloads.buffers()[2])
+        bundles = _build_binary(offsets * PACKET.itemsize, packets.view(np.uint8))
+        columns = [names, places[begin], file << RECORD_BITS | number[begin], bundles, payload]
+        yield pa.record_batch(columns, schema=POINTER_SCHEMA)
 
 
 def _split_block(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
@@ -168,13 +170,14 @@ def _split_block(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
 
 def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
     """Builds the row of a note about a file."""
-    return pa.record_batch([[b""], [0], [file << RECORD_BITS], [json.dumps(what).encode()]], schema=POINTER_SCHEMA)
+    row = [b""], [0], [file << RECORD_BITS], [json.dumps(what).encode()], [b""]
+    return pa.record_batch(list(row), schema=POINTER_SCHEMA)
 
 
 def count_packets(batch: pa.RecordBatch) -> Ints:
     """Returns the number of packets in each row: 0 for notes and states of connections."""
     bundles = (np.diff(read_offsets(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
-    return np.where(bundles, count_records(batch.column(3)), 0)
+    return np.where(bundles, np.diff(read_offsets(batch.column(3))) // PACKET.itemsize, 0)
 
 
 def read_capture(connection: bytes) -> int:
@@ -191,70 +194,15 @@ def encode_ends(connection: bytes, flows: FlowTable) -> tuple[int, int]:
     return low, high
 
 
-COUNT_TYPE = np.dtype("<u4")
-
-
-def bundle_records(records: npt.NDArray[Any], count: Ints) -> pa.Array:
-    """Records (n, structured) as bundles (binary) of which each has so many of them; the counts add up to n."""
-    width = records.dtype.itemsize
-    offsets = np.zeros(len(count) + 1, np.int64)
-    np.cumsum(COUNT_TYPE.itemsize + count * width, out=offsets[1:])
-    data = np.empty(int(offsets[-1]), np.uint8)
-    _store_rows(data, offsets[:-1], count.astype(COUNT_TYPE))
-    _store_rows(data, _locate_records(offsets[:-1], count, width), records)
-    return _build_binary(offsets, data)
-
-
-def append_payloads(bundles: pa.Array, payloads: pa.Array, count: Ints) -> pa.Array:
-    """Appends payload to the records of bundles: each bundle gets the next `count` of the payloads."""
-    last = np.concatenate(([0], np.cumsum(count)))
-    offsets = read_offsets(payloads)[last]
-    return pc.binary_join_element_wise(bundles, _build_binary(offsets, payloads.buffers()[2]), b"")
-
-
-@dataclass(frozen=True, slots=True)
-class BundleRecords:
-    """Records of n bundles: as bytes (one row each), how many each bundle has, and where in `data` its payload begins.
-
-    `data`: the bytes of the bundles, none of those before or behind them.
-    """
-
-    records: npt.NDArray[np.uint8]
-    count: Ints
-    begin: Ints
-    data: memoryview
-
-
-def unbundle_records(column: pa.Array, width: int) -> BundleRecords:
-    """Splits bundles into records of so many bytes."""
-    offsets = read_offsets(column)
-    first, last = offsets[[0, -1]].tolist()
-    data = memoryview(column.buffers()[2])[first:last]
-    count = count_records(column)
-    records = gather_rows(data, _locate_records(offsets[:-1] - first, count, width), width)
-    return BundleRecords(records, count, offsets[:-1] - first + COUNT_TYPE.itemsize + count * width, data)
-
-
-def count_records(column: pa.Array) -> Ints:
-    """Returns the number of records in each bundle."""
-    data = memoryview(column.buffers()[2])
-    return gather_rows(data, read_offsets(column)[:-1], COUNT_TYPE.itemsize).view(COUNT_TYPE)[:, 0].astype(np.int64)
-
-
 def read_offsets(column: pa.Array) -> Ints:
     """Returns where each value of a binary column begins in its data, and where the last one ends."""
     return np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
 
 
-def _locate_records(begin: Ints, count: Ints, width: int) -> Ints:
-    """Where the records of bundles are that begin there."""
-    return np.repeat(begin + COUNT_TYPE.itemsize, count) + rank_in_runs(count) * width
-
-
-def _store_rows(data: npt.NDArray[np.uint8], places: Ints, rows: npt.NDArray[Any]) -> None:
-    """Rows to places that need not be aligned: see gather_rows."""
-    width = rows.dtype.itemsize
-    np.ndarray((len(data) - width + 1,), f"V{width}", data.data, 0, (1,))[places] = rows.view(f"V{width}")
+def read_data(column: pa.Array) -> memoryview:
+    """Returns the bytes of all values of a binary column (one or more), one behind the other, without a copy."""
+    first, last = read_offsets(column)[[0, -1]].tolist()
+    return memoryview(column.buffers()[2] or b"")[first:last]
 
 
 def _build_binary(offsets: Ints, data: npt.NDArray[np.uint8] | pa.Buffer) -> pa.Array:

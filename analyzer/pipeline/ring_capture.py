@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, delta_tables, job
-from analyzer.pipeline import ledger as ledgers
-from analyzer.pipeline.batch import Batch, write_batch
-from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
-from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, FilePlan, Ledger
+from analyzer.pipeline.file_notes import DAMAGED, READ, FileNote
+from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, Ledger, plan_files, record_files
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
 
@@ -58,12 +56,46 @@ def run(
         _publish_batches(folder, options, ledger.batches)
         _remove_old_states(state, ledger)
         captures = {file.path: file.capture_name for file in sources.files}
-        todo = ledgers.plan_files(ledger, captures, settle=ring.settle, close=ring.close)
-        if ledger.closed and todo.new:
+        plan = plan_files(ledger.files, captures, ledger.waiting, settle=ring.settle, close=ring.close)
+        if ledger.closed and plan.new:
             raise UserError(
-                f"{state} was closed before {min(todo.new)} was written. Give another --state and another folder."
+                f"{state} was closed before {min(plan.new)} was written. Give another --state and another folder."
             )
-        return _Run(spark, folder, state, options, ring, ledger).do(todo, sources.files)
+        files = {file.path: file for file in sources.files}
+        # As they were when they were found to be finished; Spark has started since their folders were looked through.
+        new = [replace(files[path], size=mark.size, changed=mark.changed) for path, mark in plan.new.items()]
+        lost = [FileNote.from_missing(_find_file(path, files), reason) for path, reason in plan.lost.items()]
+        report = job.RunReport(waiting=plan.waiting)
+        if new or lost or (ring.close and ledger.batches and not ledger.closed):
+            before = os.path.join(state, ledger.opened) if ledger.batches else None
+            ledger.batches += 1
+            place = os.path.join(state, ledger.opened)
+            batch = job.Batch(new, ledger.batches, place, before, plan.grown, ring.close)
+            report = _write_batch(spark, folder, batch, options, lost)
+            report.waiting = plan.waiting
+            ledger.closed |= ring.close
+        taken = {note.path: note.end for note in report.files if note.state in (READ, DAMAGED)}
+        ledger.files, ledger.waiting = record_files(ledger.files, plan, taken), plan.waiting
+        ledger.save(state)
+        _publish_batches(folder, options, ledger.batches)
+        _remove_old_states(state, ledger)
+    return report
+
+
+def _write_batch(
+    spark: SparkSession | None, folder: str, batch: job.Batch, options: Options, lost: Sequence[FileNote]
+) -> job.RunReport:
+    """Writes a batch to where it waits for the ledger; leaves nothing of one that fails."""
+    assert batch.place is not None
+    written = commit.create_staging_folder(folder)
+    try:
+        report = job.write_batch(spark, batch, written, options, lost)
+        commit.prepare_batch(folder, written, batch.number)
+    except BaseException:
+        shutil.rmtree(written, ignore_errors=True)
+        shutil.rmtree(batch.place, ignore_errors=True)
+        raise
+    return report
 
 
 def _publish_batches(folder: str, options: Options, batches: int) -> None:
@@ -88,70 +120,7 @@ def _remove_old_states(state: str, ledger: Ledger) -> None:
             shutil.rmtree(os.path.join(state, name))
 
 
-@dataclass(slots=True)
-class _Run:
-    """One run, with the locks held."""
-
-    spark: SparkSession | None
-    folder: str
-    state: str
-    options: Options
-    ring: RingCapture
-    ledger: Ledger
-
-    def do(self, todo: FilePlan, found: Sequence[CaptureFile]) -> job.RunReport:
-        """The batch, or what is to be said where there is nothing to read."""
-        by_path = {file.path: file for file in found}
-        lost = [FileNote.from_missing(_build_file(path, by_path), reason) for path, reason in todo.lost.items()]
-        new = [self._as_planned(by_path[path], mark) for path, mark in todo.new.items()]
-        if not new and not lost and (self.ledger.closed or not (self.ring.close and self.ledger.opened)):
-            ledgers.record_batch(self.ledger, {}, {}, {}, {}, self.ledger.batches)
-            self.ledger.waiting = list(todo.waiting)
-            self.ledger.save(self.state)
-            return job.RunReport(waiting=todo.waiting)
-        report = self._batch(new, lost, todo)
-        report.waiting = todo.waiting
-        return report
-
-    def _as_planned(self, file: CaptureFile, mark: FileMark) -> CaptureFile:
-        """A file as it was when it was found to be finished; Spark has started since its folder was looked through."""
-        return replace(
-            file, capture=self.ledger.number_capture(file.capture_name), size=mark.size, changed=mark.changed
-        )
-
-    def _batch(self, new: list[CaptureFile], lost: list[FileNote], todo: FilePlan) -> job.RunReport:
-        number = self.ledger.batches + 1
-        opened = f"{OPEN_PREFIX}{number}"
-        place = os.path.join(self.state, opened)
-        before = os.path.join(self.state, self.ledger.opened) if self.ledger.opened else None
-        written = commit.create_staging_folder(self.folder)
-        try:
-            batch = Batch(new, number, place, before, todo.grown, self.ring.close)
-            report = write_batch(self.spark, batch, written, self.options, lost)
-            commit.prepare_batch(self.folder, written, number)
-        except BaseException:
-            shutil.rmtree(written, ignore_errors=True)
-            shutil.rmtree(place, ignore_errors=True)
-            raise
-        self._note(report, todo, number)
-        self.ledger.opened = opened
-        self.ledger.save(self.state)
-        _publish_batches(self.folder, self.options, number)
-        _remove_old_states(self.state, self.ledger)
-        return report
-
-    def _note(self, report: job.RunReport, todo: FilePlan, number: int) -> None:
-        """What was done, into the ledger."""
-        outside = QUARANTINED, PASSED_OVER
-        read = {note.path: todo.new[note.path] for note in report.files if note.state not in outside}
-        troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, *outside)}
-        ends = {note.path: note.end for note in report.files if note.path in read and note.end is not None}
-        ledgers.record_batch(self.ledger, todo.new, read, ends, troubles, number)
-        self.ledger.waiting = list(todo.waiting)
-        self.ledger.closed |= self.ring.close
-
-
-def _build_file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:
+def _find_file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:
     """A file that is there, or was."""
     folder, name = os.path.split(path)
     return found.get(path) or CaptureFile(path, -1, folder, name, 0, 0)

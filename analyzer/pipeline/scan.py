@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ import pyarrow as pa
 from analyzer.capture.range_reader import LOOK, EarlierRange, RangeReader
 from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.errors import CaptureError
-from analyzer.pipeline.file_notes import SplitNote
+from analyzer.pipeline.file_notes import FileNote
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import ConnectionKeys, build_note, pack_block
 from analyzer.pipeline.sources import LARGEST_REMOTE, CaptureFile
@@ -75,7 +75,7 @@ def scan_contents(
 def _scan_file(
     number: int, file: CaptureFile, opened: Callable[[], RangeReader], *, shuffled: bool
 ) -> Iterator[pa.RecordBatch]:
-    note = SplitNote(file.path, bytes=file.size)
+    note = FileNote.from_file(file)
     try:
         _check_unchanged(file)
         with opened() as packets:
@@ -95,7 +95,7 @@ def _scan_file(
             note = replace(note, error=str(error))
     except OSError as error:
         note = replace(note, error=f"Cannot read the rest of {file.path}: {error.strerror or error}.")
-    yield build_note(number, note.as_json())
+    yield build_note(number, asdict(note))
 
 
 class ChangedFileError(CaptureError):

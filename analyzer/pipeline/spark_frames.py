@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from analyzer.capture.records import ScanState
+from analyzer.errors import UserError
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sources import CaptureFile
+from analyzer.pipeline.sources import CaptureFile, CaptureGroups, CaptureSources
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from analyzer.pipeline.scan import FileSplit
-from analyzer.errors import UserError
-from analyzer.pipeline.sources import CaptureGroups, CaptureSources
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from analyzer.pipeline.state_file import OpenStates
+    from analyzer.pipeline.task import TaskWork
 
 
 TASKS_PER_CORE = 4
@@ -50,20 +48,34 @@ def split_files(
     if not large:
         return build_splits(files, {}, begins)
 
-    def hop_over(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                number = large[place]
-                found = json.dumps(find_cuts(files[number], options.split))
-                yield pa.record_batch([[number], [found]], ["file", "cuts"])
+    def hop_over(place: int) -> Iterator[pa.RecordBatch]:
+        found = json.dumps(find_cuts(files[large[place]], options.split))
+        yield pa.record_batch([[large[place]], [found]], ["file", "cuts"])
 
-    rows = spark.range(0, len(large), 1, min(len(large), TASKS_PER_CORE * count_cores(spark)))
-    found = rows.mapInArrow(hop_over, "file BIGINT, cuts STRING").collect()
+    tasks = min(len(large), TASKS_PER_CORE * count_cores(spark))
+    rows = map_numbers(spark, len(large), hop_over, "file BIGINT, cuts STRING", tasks).collect()
     cuts = {
         row.file: [ScanState(at, records, time, tuple(known)) for at, records, time, known in json.loads(row.cuts)]
-        for row in found
+        for row in rows
     }
     return build_splits(files, cuts, begins)
+
+
+def map_numbers(
+    spark: SparkSession,
+    count: int,
+    function: Callable[[int], Iterator[pa.RecordBatch]],
+    columns: str,
+    tasks: int | None = None,
+) -> DataFrame:
+    """Yields what a function gives for the numbers from 0 to before `count`, as rows. tasks: by default as many."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from function(number)
+
+    return spark.range(0, count, 1, tasks or count).mapInArrow(run, columns)
 
 
 def read_pointers(
@@ -84,18 +96,15 @@ def read_pointers(
         return remote
     dealt = divide_splits(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
 
-    def scan_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def scan_files(task: int) -> Iterator[pa.RecordBatch]:
         from analyzer.pipeline.progress import count_batches
         from analyzer.pipeline.scan import scan_splits
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                for split in dealt[number]:
-                    yield from count_batches(
-                        scan_splits([split], files, chosen), split.count_bytes(files[split.file]), options.counts
-                    )
+        for split in dealt[task]:
+            size = split.count_bytes(files[split.file])
+            yield from count_batches(scan_splits([split], files, chosen), size, options.counts)
 
-    local = spark.range(0, len(dealt), 1, len(dealt)).mapInArrow(scan_files, POINTER_COLUMNS)
+    local = map_numbers(spark, len(dealt), scan_files, POINTER_COLUMNS)
     return local if remote is None else local.unionAll(remote)
 
 
@@ -123,21 +132,54 @@ def read_sorted_pointers(
     files: Sequence[CaptureFile],
     options: Options,
     splits: Sequence[FileSplit] | None = None,
-    opened: pa.RecordBatch | None = None,
+    states: OpenStates | None = None,
 ) -> DataFrame:
     """Reads pointers, with each connection in one partition and in the order of time.
 
-    opened: rows of connections that go on.
+    states: of connections that go on.
     """
-    import pyarrow as pa
+    from analyzer.pipeline.pointers import POINTER_COLUMNS
+    from analyzer.pipeline.state_file import read_states
 
     count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))
-    if opened is None:
-        pointers = read_pointers(spark, files, options, splits)
-    else:
-        pointers = spark.createDataFrame(pa.Table.from_batches([opened]))
-        pointers = read_pointers(spark, files, options, splits).unionAll(pointers) if files else pointers
+    found = [read_pointers(spark, files, options, splits)] if files else []
+    if states is not None and states.paths:
+        paths, captures = states
+
+        def read_file(number: int) -> Iterator[pa.RecordBatch]:
+            return read_states(paths[number], captures)
+
+        found.append(map_numbers(spark, len(paths), read_file, POINTER_COLUMNS))
+    pointers = reduce(type(found[0]).unionAll, found)
     return pointers.repartition(count, "connection").sortWithinPartitions("connection", "place", "origin")
+
+
+def run_tasks(
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    begins: Mapping[int, ScanState],
+    states: OpenStates,
+    work: TaskWork,
+) -> Iterator[Row]:
+    """Runs both stages, and yields what tasks say; where they cannot write, also what they have written.
+
+    begins: where to read on, by number of a file. states: of connections that go on.
+    """
+    from analyzer.pipeline.task import LIST_COLUMNS
+
+    splits = split_files(spark, files, options, begins)
+    done = read_sorted_pointers(spark, files, options, splits, states).mapInArrow(work, LIST_COLUMNS)
+    if not options.shuffled:
+        yield from done.collect()
+        return
+    # Files come back one partition after the other; all of them have been made by then, many at a time.
+    persisted: DataFrame = done.persist()
+    try:
+        persisted.count()
+        yield from persisted.toLocalIterator()
+    finally:
+        persisted.unpersist()
 
 
 FORMAT = "binaryFile"

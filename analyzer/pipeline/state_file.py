@@ -1,9 +1,9 @@
-"""What connections leave for the next batch, in files that are only ever written from begin to end.
+"""What connections leave for the next batch: rows of a Parquet file, each with the checkpoint of a connection.
 
-Theory. A state is plain data (checkpoint.py) of a few classes of our own, pickled. Whoever reads it looks up no other
-class, and dissectors are named, not pickled, so a file can neither run anything nor bring an old table along. A file
-says which version of this layout it has; each state is compressed alone and found by its place, so that what has not
-changed is copied as it is, and a batch needs the files of the batch before it and no older ones.
+Theory. A checkpoint is plain data (checkpoint.py) of a few classes of our own, pickled. Whoever reads it looks up no
+other class, and dissectors are named, not pickled, so a file can neither run anything nor bring an old table along. A
+file says which version of this layout it has. The row of a connection without new packets is written again as it is,
+so a batch needs the files of the batch before it and no older ones.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import io
 import json
 import os
 import pickle
-import uuid
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from glob import escape, glob
 from types import FunctionType, MethodType
 from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
 from analyzer.pipeline.arrow_columns import escape_surrogates
@@ -28,14 +30,10 @@ from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
 from dissectors.api import Dissector
 
-STATE_VERSION = 9
-"""Of the layout of files and of all that is pickled in them: a change of a class that is counts it up."""
+STATE_VERSION = 10
+"""Of the columns and of all that is pickled in them: a change of a class that is counts it up."""
 
-_NAME = "wireanalyze state"
-_HEAD = f"{_NAME} {STATE_VERSION}\n".encode()
-_SIZE = 8
-"""Bytes of a state's length before it was compressed, in front of it."""
-
+_VERSION_KEY = b"wireanalyze.state"
 _MODULES = frozenset(
     f"analyzer.{name}"
     for name in (
@@ -51,112 +49,28 @@ _CONTAINERS: Mapping[str, frozenset[str]] = {
 }
 
 
-class StateLocation(NamedTuple):
-    """Where a state lies: `length` bytes of a file, as it was written."""
-
-    path: str
-    position: int
-    length: int
-
-
-class StateWriter:
-    """One task's file of batch `number` in `folder`; there is none without a state. To be closed.
-
-    known: the dissectors whose functions states may name.
-    """
-
-    def __init__(self, folder: str, number: int, known: Iterable[Dissector] = ()) -> None:
-        self._folder = folder
-        self._functions = {function: name for each in known for function, name in _list_functions(each)}
-        self.name = f"state-{number:06}-{uuid.uuid4().hex}"
-        self.path = os.path.join(folder, self.name)
-        self._file: BinaryIO | None = None
-
-    def add(self, state: FlowCheckpoint) -> StateLocation:
-        """Writes a state; the place has the file's name in its folder."""
-        buffer = io.BytesIO()
-        _Pickler(buffer, self._functions).dump(state)
-        data = buffer.getbuffer()
-        return self.copy(len(data).to_bytes(_SIZE) + pa.compress(data, codec="zstd", asbytes=True))
-
-    def copy(self, raw: bytes) -> StateLocation:
-        """Writes what Reader.raw gave. Raises UserError where there is no room."""
-        try:
-            if self._file is None:
-                os.makedirs(self._folder, exist_ok=True)
-                self._file = open(self.path, "wb")  # noqa: SIM115 # closed by close()
-                self._file.write(_HEAD)
-            position = self._file.tell()
-            self._file.write(raw)
-        except OSError as error:
-            raise _make_write_error(self.path, error) from error
-        return StateLocation(self.name, position, len(raw))
-
-    def flush(self) -> None:
-        """Lets a Reader of this process see all. Raises UserError where there is no room."""
-        try:
-            if self._file is not None:
-                self._file.flush()
-        except OSError as error:
-            raise _make_write_error(self.path, error) from error
-
-    def abandon(self) -> None:
-        """Closes what nobody will read again."""
-        if self._file is not None:
-            self._file.close()
-
-    def close(self) -> None:
-        """Brings all to the disk."""
-        if self._file is None:
-            return
-        try:
-            with self._file as file:
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise _make_write_error(self.path, error) from error
-
-
-class StateReader:
-    """States of files by their places. `known`: the dissectors that they may name. To be closed."""
+class StateCodec:
+    """Checkpoints as bytes. known: the dissectors that they may name."""
 
     def __init__(self, known: Iterable[Dissector]) -> None:
         self._known = {dissector.name: dissector for dissector in known}
-        self._files: dict[str, int] = {}
+        self._functions = {function: name for each in self._known.values() for function, name in _list_functions(each)}
 
-    def read_raw(self, place: StateLocation) -> bytes:
-        """Reads a state without decoding it. Raises UserError if the file is missing, foreign or truncated."""
-        try:
-            if place.path not in self._files:
-                self._files[place.path] = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC)
-                _check_head(place.path, os.pread(self._files[place.path], len(_HEAD) + _SIZE, 0))
-            found = os.pread(self._files[place.path], place.length, place.position)
-        except OSError as error:
-            raise UserError(
-                f"Cannot read the state {place.path}: {error.strerror}. Begin again with another --state."
-            ) from error
-        if len(found) < place.length:
-            raise _make_damage_error(place.path)
-        return found
+    def encode(self, state: FlowCheckpoint) -> bytes:
+        """Returns the bytes of a checkpoint, compressed."""
+        buffer = io.BytesIO()
+        _Pickler(buffer, self._functions).dump(state)
+        return zlib.compress(buffer.getbuffer(), 1)
 
-    def read_state(self, place: StateLocation) -> FlowCheckpoint:
-        """Reads and decodes a state. Raises UserError, also for one that another program wrote."""
-        raw = self.read_raw(place)
-        size = int.from_bytes(raw[:_SIZE])
+    def decode(self, data: bytes) -> FlowCheckpoint:
+        """Returns a checkpoint. Raises UserError for bytes that encode() of this version did not make."""
         try:
-            data = pa.decompress(raw[_SIZE:], decompressed_size=size, codec="zstd", asbytes=True)
-            found = _Unpickler(data, self._known).load()
-        except (pa.ArrowException, OSError, pickle.UnpicklingError, *_BROKEN) as error:
-            raise _make_damage_error(place.path) from error
+            found = _Unpickler(zlib.decompress(data), self._known).load()
+        except (zlib.error, pickle.UnpicklingError, *_BROKEN) as error:
+            raise UserError("The state of a connection is damaged. Begin again with another --state.") from error
         if not isinstance(found, FlowCheckpoint):
-            raise _make_damage_error(place.path)
+            raise UserError("The state of a connection is damaged. Begin again with another --state.")
         return found
-
-    def close(self) -> None:
-        """Closes the descriptors of all open state files."""
-        for descriptor in self._files.values():
-            os.close(descriptor)
-        self._files.clear()
 
 
 _BROKEN = (AttributeError, EOFError, ImportError, IndexError, KeyError, MemoryError, TypeError, ValueError)
@@ -214,52 +128,18 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a state")
 
 
-def _check_head(path: str, head: bytes) -> None:
-    if head.startswith(_HEAD):
-        return
-    words = head.partition(b"\n")[0].split()
-    if b" ".join(words[:-1]).decode(errors="replace") != _NAME or not words[-1].isdigit():
-        raise _make_damage_error(path)
-    raise UserError(
-        f"The state {path} has version {int(words[-1])}, but this program reads version {STATE_VERSION}."
-        " Use the program that wrote it, or begin again with another --state."
-    )
-
-
-def _make_damage_error(path: str) -> UserError:
-    return UserError(f"The state {path} is damaged. Begin again with another --state.")
-
-
-def _make_write_error(path: str, error: OSError) -> UserError:
-    return UserError(
-        f"Cannot write the state {path}: {error.strerror}. Free some space there, or give another --state."
-    )
-
-
 STATE = "state"
 """The table of these rows."""
 
 STATE_SCHEMA = pa.schema(
     [
-        ("connection", pa.binary()),
-        ("capture", pa.string()),
-        ("stream_id", pa.string()),
-        ("begin_ns", pa.int64()),
-        ("end_ns", pa.int64()),
-        ("packets", pa.int64()),
-        ("waiting", pa.int32()),
-        ("uses", pa.int32()),
-        ("lower", pa.bool_()),
-        ("path", pa.string()),
-        ("position", pa.int64()),
-        ("length", pa.int64()),
-    ]
+        *(("connection", pa.binary()), ("capture", pa.string()), ("end_ns", pa.int64()), ("uses", pa.int32())),
+        *(("lower", pa.bool_()), ("data", pa.binary())),
+    ],
+    {_VERSION_KEY: str(STATE_VERSION).encode()},
 )
-"""stream_id, begin_ns, end_ns, packets: of the open stream. waiting: its requests without answer. uses: streams that
-the connection has had. lower: its side a is the lower end. path: the name of a file in the state's folder.
-
-Of a connection without open stream `stream_id` and all that speaks of one, path, position and length are null.
-"""
+"""uses: streams that the connection has had. lower: its side a is the lower end. end_ns: of the open stream. data: its
+checkpoint. Both are null where no stream is open."""
 
 BEFORE_ALL = int(np.iinfo(np.int64).min)
 """The place of such a row among pointers; its origin is negative."""
@@ -269,75 +149,114 @@ BEFORE_ALL = int(np.iinfo(np.int64).min)
 class BatchContext:
     """How a batch goes on with the one before. `folder`: where its tasks write their states, on a shared file system.
 
-    number: of the batch, from 1. close: no more will come, so all connections end here. latest: by capture a time (ns)
-    up to which its packets have been read, in this batch or before; what was silent for an hour by then has ended.
+    close: no more will come, so all connections end here. latest: by capture a time (ns) up to which its packets have
+    been read, in this batch or before; what was silent for an hour by then has ended.
     """
 
     folder: str
-    number: int
     close: bool = False
     latest: Mapping[str, int] = field(default_factory=dict)
 
 
 class ConnectionState(NamedTuple):
-    """A row of the state as it comes back, but for its connection; the path leads to the file."""
+    """A row of the state, but for its connection. today: it was left by an earlier part of the same batch."""
 
     capture: str
-    stream_id: str | None
-    begin_ns: int | None
     end_ns: int | None
-    packets: int | None
-    waiting: int | None
     uses: int
     lower: bool
-    path: str | None
-    position: int | None
-    length: int | None
+    data: bytes | None
+    today: bool = False
 
     @classmethod
-    def from_packet(cls, packet: bytes) -> Self:
-        """Decodes the column `packet`, as build_pointer_rows() writes it."""
-        return cls(*json.loads(packet))
-
-    @property
-    def place(self) -> StateLocation | None:
-        """Where the state of a connection lies in the file."""
-        if self.path is None or self.position is None or self.length is None:
-            return None
-        return StateLocation(self.path, self.position, self.length)
+    def from_pointer(cls, packet: bytes, payload: bytes) -> Self:
+        """Decodes the columns `packet` and `payload`, as read_states() fills them."""
+        capture, end_ns, uses, lower = json.loads(packet)
+        return cls(capture, end_ns, uses, lower, payload or None)
 
 
-def build_pointer_rows(states: pa.Table | pa.RecordBatch, folder: str, files: Sequence[CaptureFile]) -> pa.RecordBatch:
-    """The rows of the batch before, to be put among the pointers of a batch that reads `files` (there may be none).
+def write_states(folder: str, name: str, batches: Sequence[pa.RecordBatch]) -> int:
+    """Writes the rows of connections that go on into a new file of a folder; returns how many. Raises UserError."""
+    path = os.path.join(folder, name)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        table = pa.Table.from_batches(batches, STATE_SCHEMA)
+        pq.write_table(table, path, compression="zstd", use_dictionary=["capture"], row_group_size=ROW_GROUP)
+    except OSError as error:
+        raise UserError(
+            f"Cannot write the state {path}: {error.strerror or error}. Free some space there, or give another --state."
+        ) from error
+    return len(table)
 
-    folder: where the state's files lie now. Captures are known by name, for their numbers are those of one run.
+
+ROW_GROUP = 1 << 12
+"""States of connections that are in memory at a time when they are read."""
+
+
+def read_states(path: str, captures: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a file of write_states() as rows among pointers. Raises UserError.
+
+    captures: their numbers by name, for connections begin with the number of a capture, which is that of one run.
     """
-    rows = states.select(STATE_SCHEMA.names).to_pylist()
-    numbers = _number_captures({row["capture"] for row in rows}, files)
-    names, packets = [], []
-    for row in rows:
-        names.append(numbers[row["capture"]].to_bytes(4) + row.pop("connection")[4:])
-        path = None if row["path"] is None else os.path.join(folder, row["path"])
-        packets.append(json.dumps(ConnectionState(**{**row, "path": path})).encode())
-    count = len(rows)
-    places, origins = np.full(count, BEFORE_ALL), np.full(count, -1)
-    columns = [pa.array(names, pa.binary()), places, origins, pa.array(packets, pa.binary())]
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_version(path, file.schema_arrow)
+            for batch in file.iter_batches(ROW_GROUP):
+                yield _build_pointers(batch, captures)
+    except (pa.ArrowException, EOFError) as error:
+        raise UserError(f"The state {path} is damaged. Begin again with another --state.") from error
+    except OSError as error:
+        why = error.strerror or "it is damaged"
+        raise UserError(f"Cannot read the state {path}: {why}. Begin again with another --state.") from error
+
+
+def _build_pointers(batch: pa.RecordBatch, captures: Mapping[str, int]) -> pa.RecordBatch:
+    rows, count = batch.select(["connection", *ConnectionState._fields[:5]]).to_pylist(), len(batch)
+    names = [captures[row["capture"]].to_bytes(4) + row["connection"][4:] for row in rows]
+    packets = [json.dumps([row[name] for name in ConnectionState._fields[:4]]).encode() for row in rows]
+    payloads = [row["data"] or b"" for row in rows]
+    columns = [names, np.full(count, BEFORE_ALL), np.full(count, -1), packets, payloads]
     return pa.record_batch(columns, schema=POINTER_SCHEMA)
 
 
-def _number_captures(known: set[str], files: Sequence[CaptureFile]) -> Mapping[str, int]:
-    """The numbers of captures by name: those of the files, behind them those that are known from states alone."""
-    numbers: dict[str, int] = {escape_surrogates(file.capture_name): file.capture for file in files}
-    for name in sorted(known - numbers.keys()):
-        numbers[name] = max(numbers.values(), default=-1) + 1
-    return numbers
+def _check_version(path: str, schema: pa.Schema) -> None:
+    version = (schema.metadata or {}).get(_VERSION_KEY, b"")
+    if not version.isdigit():
+        raise UserError(f"The state {path} is damaged. Begin again with another --state.")
+    if int(version) != STATE_VERSION:
+        raise UserError(
+            f"The state {path} has version {int(version)}, but this program reads version {STATE_VERSION}."
+            " Use the program that wrote it, or begin again with another --state."
+        )
+
+
+class OpenStates(NamedTuple):
+    """What the batch before has left: files of write_states(), and the numbers of captures by name."""
+
+    paths: Sequence[str]
+    captures: Mapping[str, int]
+
+    @classmethod
+    def find(cls, folder: str, captures: Iterable[str], files: Sequence[CaptureFile]) -> Self:
+        """Returns those in a folder. captures: the names of those of which they may be. files: what is read next."""
+        numbers: dict[str, int] = {escape_surrogates(file.capture_name): file.capture for file in files}
+        for name in sorted(set(captures) - numbers.keys()):
+            numbers[name] = max(numbers.values(), default=-1) + 1
+        return cls(sorted(glob(os.path.join(escape(folder), "*.parquet"))), numbers)
+
+    def read_rows(self) -> Iterator[pa.RecordBatch]:
+        """Yields all rows. Raises UserError."""
+        return (batch for path in self.paths for batch in read_states(path, self.captures))
+
+
+NO_STATES = OpenStates((), {})
 
 
 def build_state_rows(rows: Iterable[tuple[bytes, ConnectionState]]) -> pa.RecordBatch:
     """Returns rows of the state, by connection."""
     columns: dict[str, list[Any]] = {name: [] for name in STATE_SCHEMA.names}
     for connection, left in rows:
-        columns["connection"].append(connection)
-        for name, value in left._asdict().items():
-            columns[name].append(value)
+        for name, value in {"connection": connection, **left._asdict()}.items():
+            if name in columns:
+                columns[name].append(value)
     return pa.record_batch([pa.array(columns[each.name], each.type) for each in STATE_SCHEMA], schema=STATE_SCHEMA)

@@ -7,7 +7,6 @@ that nobody lists are taken away. Where executors cannot reach that folder, the 
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analyzer.pipeline.arrow_columns import NOTES
 from analyzer.pipeline.options import Options
@@ -24,7 +22,7 @@ from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.progress import add_counts
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.state_file import STATE, BatchContext, write_states
 from analyzer.pipeline.table_schemas import TABLES
 
 LIST_COLUMNS = "table STRING, path STRING, rows BIGINT, position BIGINT, data BINARY"
@@ -39,9 +37,6 @@ LIST_SCHEMA = pa.schema(
 
 PIECE = 4 << 20
 """Bytes of a file that come back at one time."""
-
-STATE_ROWS_FOLDER = "rows"
-"""The folder, in that of a batch's state, with what is known of the connections that go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +81,8 @@ class TaskWork:
                     add_counts(self.options.counts, messages=len(found.batch))
         listed = [_build_list_row(written) for written in sink.close()]
         if opened and self.carry is not None:
-            listed.append(_build_list_row(_write_states(self.carry.folder, opened, part)))
+            name = f"{part}.parquet"
+            listed.append(_build_list_row(WrittenFile(STATE, name, write_states(self.carry.folder, name, opened))))
         listed += [_build_list_row(None, 0, note) for note in notes]
         if listed:
             yield pa.RecordBatch.from_pylist(listed, LIST_SCHEMA)
@@ -94,14 +90,6 @@ class TaskWork:
             for each in listed:
                 if each["path"] is not None and each["table"] != STATE:
                     yield from _read_pieces(folder, each)
-
-
-def _write_states(folder: str, opened: list[pa.RecordBatch], part: str) -> WrittenFile:
-    """Writes the rows of connections that go on into the folder of the batch's state."""
-    path, table = os.path.join(STATE_ROWS_FOLDER, f"{part}.parquet"), pa.Table.from_batches(opened)
-    os.makedirs(os.path.join(folder, STATE_ROWS_FOLDER), exist_ok=True)
-    pq.write_table(table, os.path.join(folder, path), compression="zstd")
-    return WrittenFile(STATE, path, table.num_rows)
 
 
 @contextmanager
@@ -123,9 +111,3 @@ def _read_pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
         while data := file.read(PIECE):
             piece = {**row, "rows": None, "position": file.tell() - len(data), "data": data}
             yield pa.RecordBatch.from_pylist([piece], LIST_SCHEMA)
-
-
-def decode_note(data: bytes) -> dict[str, Any]:
-    """Returns the text and fields of a note that a task has written."""
-    values: dict[str, Any] = json.loads(data)
-    return values

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns import cells
-from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, WORTH, BodyTexts, TemplateDecoder, TemplateGroup
@@ -200,8 +200,8 @@ class TextScan:
                 there = np.flatnonzero(np.asarray(column.length) >= len(self._data))
                 there = there[np.argsort(at[there], kind="stable")]
                 nearest = np.searchsorted(at[there], hits, "right") - 1
-                found.append(there[np.unique(nearest[nearest >= 0])])
-        return np.unique(np.concatenate(found))
+                found.append(there[list_distinct(nearest[nearest >= 0])])
+        return list_distinct(np.concatenate(found))
 
     def _find_in_data(self, data: bytes) -> Iterator[int]:
         """Yields each offset at which the run may begin."""

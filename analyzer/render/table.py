@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns import cells
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks, safe_text
 from analyzer.columns.values import PLAIN, CellColumn, CellStyle, IntegerColumn, TextColumn, TextTable
@@ -180,7 +180,7 @@ def _trim_after_long(operations: Cells, protocol: CellColumn, available: int) ->
     """Removes trailing spaces of operations whose space the name of a long protocol takes."""
     assert isinstance(protocol, TextColumn)
     found = operations
-    for number in np.unique(protocol.numbers).tolist():
+    for number in list_distinct(protocol.numbers).tolist():
         over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), available)
         if over:
             found = operations.copy() if found is operations else found

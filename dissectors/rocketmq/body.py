@@ -20,14 +20,13 @@ from dissectors.api import Context
 from dissectors.errors import DecodeError, MalformedField
 from dissectors.field import Field, FieldSpec, Label
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.command import decode_json_body
 from dissectors.rocketmq.labels import COMPRESSED, format_permission
-from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
+from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive, may_hide_secret
 from dissectors.rocketmq.stored import BATCH, MESSAGES, add_uncompressed, can_be_item, can_be_stored, decompress_body
 from dissectors.wire.codecs import decompress
 from dissectors.wire.frame import Frame
 from dissectors.wire.frame import Read as Decode
-from dissectors.wire.json_strict import is_json
+from dissectors.wire.json_strict import decode_json, is_json
 from dissectors.wire.json_text import read_json, space
 from dissectors.wire.primitive import Length
 from dissectors.wire.reader import Read, Reader
@@ -180,7 +179,9 @@ def decode_rest(frame: Frame, at: int, kind: str | None, context: Context) -> di
     """Returns `body` for all other kinds. Raises one of emit.FAILURES."""
     data = frame.data[at : frame.end]
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
-        return {"body": decode_json_body(data)}
+        if may_hide_secret(data):
+            raise Unfit
+        return {"body": decode_json(data)}
     if kind == "text":
         text = data.decode()
         return {"body": Secret(text) if is_sensitive(text) else text}

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from dissectors.rocketmq.labels import BY_NAME
 from dissectors.rocketmq.tables import table
+from dissectors.wire.map_header import BOUNDS, MapField
 from dissectors.wire.specs import Wrapping
 from dissectors.wire.varint import Unfit
 
@@ -113,22 +113,6 @@ _NUMBER = re.compile(rf"[-+]?[0-9]{{1,{_MOST_DIGITS}}}")
 _PULLS = frozenset({"PullMessageRequestHeader"})
 
 
-class HeaderField(NamedTuple):
-    """One field of a header class: its name, and how its text becomes a value (None: it is text). May raise Unfit.
-
-    is_converted: whether that is more than what stands on the wire, so that a tree shows it.
-    """
-
-    name: str
-    convert: Callable[[str], object] | None
-    spec: Wrapping
-    is_converted: bool
-
-
-BOUNDS = {"int": (-(1 << 31), (1 << 31) - 1), "long": (-(1 << 63), (1 << 63) - 1)}
-"""The least and the greatest number, by the type of a field."""
-
-
 def _make_integer_parser(kind: str) -> Callable[[str], int]:
     low, high = BOUNDS[kind]
 
@@ -157,7 +141,7 @@ _CONVERT: Mapping[str, Callable[[str], object] | None] = {
 
 
 @cache
-def _load_class(name: str) -> Mapping[str, HeaderField]:
+def _load_class(name: str) -> Mapping[str, MapField]:
     row = table("headers")["headers"][name]
     fields = dict(_load_class(row["extends"])) if "extends" in row else {}
     names = row.get("names", {})
@@ -165,7 +149,7 @@ def _load_class(name: str) -> Mapping[str, HeaderField]:
         plain = names.get(wire, wire)
         label = BY_NAME.get("pullSysFlag" if plain == "sysFlag" and name in _PULLS else plain)
         is_converted = plain != wire or kind != "string"
-        fields[wire] = HeaderField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_converted)
+        fields[wire] = MapField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_converted)
     return fields
 
 
@@ -185,7 +169,7 @@ def find_required(code: int | None, response: bool) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def find_header_class(code: int | None, response: bool) -> Mapping[str, HeaderField] | None:
+def find_header_class(code: int | None, response: bool) -> Mapping[str, MapField] | None:
     """The fields of the class for a request code and direction, by their names on the wire; None without one."""
     operation = operations().get(code) if code is not None else None
     if operation is None:

@@ -11,15 +11,16 @@ Java writes the members of a JSON header in alphabetical order, so extFields, wi
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from struct import Struct
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import decode_binary_code, find_language, find_version_name, operations
-from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE, decode_json
+from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE, find_header
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
+from dissectors.wire.json_strict import decode_json
 from dissectors.wire.varint import Unfit
 
 PREFIX = 128 * 1024
@@ -85,16 +86,13 @@ def _check_int32(value: object) -> int | None:
 
 def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
     """The same of JSON that is no strict one, or not all there: by the reader that knows what that may be."""
-    from dissectors.rocketmq.command_fields import read_header, read_mark  # hardly any header needs it
     from dissectors.wire.budget import Budget
-    from dissectors.wire.primitive import UINT32
+    from dissectors.wire.map_header_fields import read_header  # hardly any header needs it
     from dissectors.wire.reader import Reader
-    from dissectors.wire.specs import Wrapping
 
     reader = Reader.start(prefix, Budget())
-    reader.take(Wrapping("length", "uint32"), UINT32)
-    kind, _ = read_mark(reader)
-    reader.guard(lambda inside: read_header(inside, kind, False, {}), stop)
+    reader.at = HEAD
+    reader.guard(partial(read_header, layout=find_header(None, False), is_json=True), stop)
     found = {node.spec.name: node.value for node in reader.tree.fields}
     if CODE not in found:
         return None

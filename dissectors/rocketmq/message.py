@@ -12,25 +12,30 @@ from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context, Pick, Role
 from dissectors.errors import MalformedField
-from dissectors.field import Field, Tree
+from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path
 from dissectors.report import REPORTED
 from dissectors.rocketmq.body import decode_body, decode_rest, find_body_kind, read_body, resolve_body_kind
-from dissectors.rocketmq.codes import BOUNDS, find_header_class, find_response_name, operations
-from dissectors.rocketmq.command import CODE, EXT, HEAD, SERIALIZE, CommandHeader, decode_command
-from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
+from dissectors.rocketmq.codes import find_header_class, find_response_name, operations
+from dissectors.rocketmq.command import BINARY, CODE, EXT, HEAD, JSON, SERIALIZE, decode_command, find_header
 from dissectors.rocketmq.expert_info import find_expert_info
 from dissectors.rocketmq.header import report_oversized
-from dissectors.rocketmq.secrets import SECRETS, hide_broken
+from dissectors.rocketmq.secrets import hide_broken
+from dissectors.slotted import replace
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.expert_info import ExpertInfoTable
 from dissectors.wire.frame import Frame
+from dissectors.wire.map_header_fields import collect_typed, read_header
 from dissectors.wire.message import read_framed
-from dissectors.wire.primitive import INT32
+from dissectors.wire.primitive import INT32, UINT32
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import members
+from dissectors.wire.specs import LayoutSpec, Wrapping, members
 
+HEADER = LayoutSpec("header", "struct")
+_MARK = LayoutSpec("headerMark", "uint32")
+_SERIALIZE = FieldSpec("serialize", "string")
+_HEADER_LENGTH = Wrapping("headerLength", "uint24")
 KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
 
 
@@ -51,42 +56,28 @@ def decode_values(message: bytes, context: Context) -> Body:
 def read_frame(frame: Frame, context: Context, rest: DecodeRest) -> Body:
     """Returns the values of a frame, plain or symbolic. Raises one of emit.FAILURES, or what the frame raises."""
     response = context.role is Role.RESPONSE
-    fields = find_header_class(context.code, response)
-    command, header = decode_header(frame, fields or {})
-    values: dict[str, Any] = {
-        "flag": command.flag,
-        "language": command.language,
-        "version": command.version,
-        "serialize": command.serialize,
-        "remark": command.remark,
-        EXT: command.ext,
-    }
-    if fields is not None:
-        values["header"] = header
-    if command.stop == frame.end:
-        values["body"] = None
-    else:
-        kind = resolve_body_kind(find_body_kind(context.code, response), header, frame.data[command.stop : frame.end])
-        found = decode_body(frame, command.stop, kind, header)
-        values.update(rest(frame, command.stop, kind, context) if found is None else found)
-    error = find_error(command.code, command.version, context)
-    return Body(values, error, (*_find_doubts(context), *_find_table(error, context)(values)))
-
-
-def decode_header(frame: Frame, fields: HeaderClass) -> tuple[CommandHeader, dict[str, object]]:
-    """Returns the header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
-    command = decode_command(frame)
-    ext, header = command.ext, {}
-    secrets = SECRETS.intersection(ext)
-    for name in secrets:
-        ext[name] = frame.hide(ext[name])
-    for name in filter(fields.__contains__, ext):
-        text, field = ext[name], fields[name]
-        convert = None if name in secrets else field.convert
-        header[field.name] = text if convert is None else frame.convert(text, convert, BOUNDS.get(field.spec.type))
+    found, kind, stop = decode_command(frame, find_header(context.code, response))
+    command, header = found.members, found.typed
     if "sysFlag" in header:  # decides how the body is to be read
         header["sysFlag"] = frame.specialise(header["sysFlag"])
-    return command, header
+    values: dict[str, Any] = {
+        "flag": command["flag"],
+        "language": command["language"],
+        "version": command["version"],
+        "serialize": SERIALIZE[kind],
+        "remark": command["remark"],
+        EXT: found.pairs,
+    }
+    if find_header_class(context.code, response) is not None:
+        values["header"] = header
+    if stop == frame.end:
+        values["body"] = None
+    else:
+        body = resolve_body_kind(find_body_kind(context.code, response), header, frame.data[stop : frame.end])
+        parts = decode_body(frame, stop, body, header)
+        values.update(rest(frame, stop, body, context) if parts is None else parts)
+    error = find_error(command[CODE], command["version"], context)
+    return Body(values, error, (*_find_doubts(context), *_find_table(error, context)(values)))
 
 
 def find_error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
@@ -117,17 +108,22 @@ def decode_tree(message: bytes, context: Context) -> Tree:
 
 
 def _read_content(reader: Reader, context: Context) -> None:
-    kind, stop = read_mark(reader)
-    end = INT32.size + reader.tree.fields[0].value
+    mark: int = reader.take(_MARK, UINT32)
+    kind, size = mark >> 24, mark & 0xFF_FFFF
+    reader.bits(_SERIALIZE, SERIALIZE[kind] if kind < len(SERIALIZE) else str(kind), 0xFF00_0000)
+    reader.bits(_HEADER_LENGTH, size, 0x00FF_FFFF)
+    if kind not in (JSON, BINARY):
+        raise MalformedField("serialize", HEAD // 2, f"is {kind}, which is none")
+    stop, end = HEAD + size, INT32.size + reader.tree.fields[0].value
     if stop > end:
         raise MalformedField("headerLength", HEAD // 2, f"is {stop - HEAD}, the frame has {end - HEAD} bytes more")
     response = context.role is Role.RESPONSE
-    fields = find_header_class(context.code, response) or {}
+    layout = find_header(context.code, response)
     reader.enter(HEADER)
-    whole = reader.guard(partial(read_header, kind=kind, response=response, fields=fields), min(stop, reader.end))
+    whole = reader.guard(partial(read_header, layout=layout, is_json=kind == JSON), min(stop, reader.end))
     reader.leave()
     node = reader.tree.fields[-1]
-    header = _collect_typed(node, fields)
+    header = collect_typed(node, layout)
     if whole:
         error, values = _summarise_header(node, kind, header, context)
         reader.tree.findings += _find_table(error, context)(values)
@@ -151,16 +147,6 @@ def _find_node_error(node: Field, values: Mapping[str, Any], context: Context) -
     return find_error(code, version if type(version) is int else None, context) if type(code) is int else None
 
 
-def _collect_typed(header: Field, fields: HeaderClass) -> dict[str, object]:
-    """What the header class made of extFields; of several objects the last one counts."""
-    found: dict[str, object] = {}
-    for pair in next((node.children for node in reversed(header.children) if node.spec.name == EXT), ()):
-        field = fields.get(pair.spec.name)
-        if field is not None and pair.value is not None:
-            found[field.name] = next((part.value for part in pair.children if part.bits is not None), pair.value)
-    return found
-
-
 def fold_tree(tree: Tree, context: Context) -> Body:
     """Returns the values of a tree, its error, and its findings."""
     values, findings = members(tree.fields), tuple(tree.findings)
@@ -169,9 +155,9 @@ def fold_tree(tree: Tree, context: Context) -> Body:
         return Body(values, None, findings)
     found: dict[str, Any] = {key: values.pop(key, None) for key in KEYS}
     found[EXT] = found[EXT] or {}
-    fields = find_header_class(context.code, context.role is Role.RESPONSE)
-    if fields is not None:
-        found["header"] = _collect_typed(header, fields)
+    response = context.role is Role.RESPONSE
+    if find_header_class(context.code, response) is not None:
+        found["header"] = collect_typed(header, find_header(context.code, response))
     found["body"] = values.pop("body", None)
     return Body(found | values, _find_node_error(header, found, context), findings)
 
@@ -182,20 +168,24 @@ _FROM_HEADER = (_HEADER_VALUES, REPORTED[0])
 
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Makes a decoder of the header alone; None where something else is asked for."""
-    fields = find_header_class(context.code, context.role is Role.RESPONSE)
-    if not all(path[0] in _FROM_HEADER for path in paths) or (fields is None and paths != {REPORTED}):
-        return None
+    response = context.role is Role.RESPONSE
     names = {path[1] if len(path) > 1 else None for path in paths - {REPORTED}}
-    known: HeaderClass = {wire: field for wire, field in (fields or {}).items() if field.name in names or None in names}
+    untyped = find_header_class(context.code, response) is None
+    if not all(path[0] in _FROM_HEADER for path in paths) or (names and untyped):
+        return None
+    layout = find_header(context.code, response)
+    fields = {wire: field for wire, field in layout.fields.items() if field.name in names or None in names}
+    wanted = replace(layout, fields=fields)
     reports = REPORTED in paths
 
     def project(message: bytes) -> dict[str, Any] | None:
         try:
-            command, header = decode_header(Frame(message, 0, len(message)), known)
+            found, _, _ = decode_command(Frame(message, 0, len(message)), wanted)
         except FAILURES:
             return None
         if not reports:
-            return {_HEADER_VALUES: header}
-        return {_HEADER_VALUES: header, REPORTED[0]: find_error(command.code, command.version, context)}
+            return {_HEADER_VALUES: found.typed}
+        error = find_error(found.members[CODE], found.members["version"], context)
+        return {_HEADER_VALUES: found.typed, REPORTED[0]: error}
 
     return project

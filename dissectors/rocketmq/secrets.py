@@ -12,7 +12,7 @@ hidden, and the remark, which may contain them. A frame that names no secret has
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 
 from dissectors.field import Field, Tree
 from dissectors.wire.hiding import HIDDEN, hide_node, hide_unread
@@ -54,10 +54,6 @@ class SecretNames(Set[str]):
 
     def __len__(self) -> int:
         return len(tuple(iter(self)))
-
-    def intersection(self, names: Iterable[str]) -> list[str]:
-        """Returns those of `names` that are secret."""
-        return [name for name in names if name in self] if mentions_secret("\n".join(names).encode()) else []
 
 
 SECRETS = SecretNames()

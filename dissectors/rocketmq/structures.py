@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.rocketmq.command import decode_json
 from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.info_line import Line, line_by_field
+from dissectors.wire.json_strict import decode_json
 from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain
 
 _READ_WRITE = 6

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any
 
 from dissectors.api import Body, Context
-from dissectors.rocketmq.command_fields import HEADER
-from dissectors.rocketmq.message import KEYS, decode_values, read_frame
+from dissectors.rocketmq.message import HEADER, KEYS, decode_values, read_frame
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.stored import NAME_VALUE
 from dissectors.wire.frame import Frame

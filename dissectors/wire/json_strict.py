@@ -1,7 +1,7 @@
-"""Recognises bytes that are strict JSON, nested no deeper than json_text.py reads.
+"""Strict JSON, nested no deeper than json_text.py reads, by the standard library's parser.
 
-Theory. json_text.py accepts much more than JSON. Bytes of unknown origin are therefore parsed by the standard library
-first, and their depth is counted by brackets, because nodes would cost a thousand times as much.
+Theory. json_text.py accepts much more than JSON, and its nodes cost a thousand times as much. Bytes of unknown origin
+are therefore parsed here first. Their depth is counted by brackets.
 """
 
 from __future__ import annotations
@@ -10,6 +10,15 @@ import json
 import re
 
 from dissectors.wire.json_text import DEPTH
+from dissectors.wire.nonfinite import float_value
+from dissectors.wire.varint import Unfit
+
+_DECODER = json.JSONDecoder(
+    parse_float=lambda text: float_value(float(text)),
+    parse_constant=lambda text: float_value(float(text)),
+    strict=False,
+)
+_SPACE = " \t\r\n"
 
 _TEXT = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _INNERMOST = re.compile(rb"\[\]|\{\}")
@@ -42,3 +51,30 @@ def _is_too_deep(data: bytes) -> bool:
     for _ in range(DEPTH):
         brackets = _INNERMOST.sub(b"", brackets)
     return bool(brackets)
+
+
+def decode_json(data: bytes) -> object:
+    """Decodes an object or array; its secrets are not masked. Raises Unfit for anything else."""
+    try:
+        text = data.decode()
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        raise Unfit from None
+    if end != len(text) and text[end:].strip(_SPACE):
+        raise Unfit
+    if (type(value) is not dict and type(value) is not list) or _is_too_deep(data):
+        raise Unfit
+    return value
+
+
+def has_duplicate_key(data: bytes) -> bool:
+    """Whether a key stands twice in an object; of JSON that decode_json() reads, which keeps the last one alone."""
+    found: list[bool] = []
+
+    def note_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        unique = dict(pairs)
+        found.append(len(unique) < len(pairs))
+        return unique
+
+    json.loads(data, object_pairs_hook=note_duplicates, strict=False)
+    return any(found)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from dissectors.api import Body, Context
+from dissectors.finding import Finding
 from dissectors.slotted import make_slotted
 from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
 from dissectors.symbolic_values import UVARINT, Extent, Term, plain
@@ -52,8 +53,15 @@ with a conversion, which keeps them as they are, or by one that others ask (plan
 Template: TypeAlias = Callable[[bytes, Context, tuple[bytes, Context] | None], MessageTemplate | None]
 
 
-def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None = None) -> Template:
-    """Returns the template decoder of a layout (Dissector.template)."""
+def template(
+    layout_of: LayoutOf,
+    error_name: Callable[[int], str | None] | None = None,
+    list_doubts: Callable[[Context], tuple[Finding, ...]] = lambda _: (),
+) -> Template:
+    """Returns the template decoder of a layout (Dissector.template).
+
+    list_doubts: what is to be said of the choice of the layout.
+    """
 
     def read_template(
         message: bytes, context: Context, request: tuple[bytes, Context] | None = None
@@ -66,7 +74,7 @@ def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None
             )
         except (NotTemplatable, *FAILURES):
             return None
-        return MessageTemplate(builder, Body(values, error_of(error, error_name), (), request_values))
+        return MessageTemplate(builder, Body(values, error_of(error, error_name), list_doubts(context), request_values))
 
     return read_template
 

@@ -96,8 +96,11 @@ def _guess(message: bytes, context: Context) -> Guess:
     """What a reply may be that nothing else tells."""
     if context.code is not None or context.role is not Role.RESPONSE:
         return NOTHING
-    from dissectors.zookeeper.guessing.guess import guess, is_orphan  # hardly a capture has many
+    from dissectors.zookeeper.guessing.guess import guess, is_orphan, read_guess  # hardly a capture has many
 
+    known = read_guess(context)
+    if known is not None:
+        return known
     return guess(message) if is_orphan(message, context) else NOTHING
 
 

@@ -7,7 +7,7 @@ steady. A connect looks like a message with xid 0; the conversation handles one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -119,6 +119,12 @@ class ZooKeeperFastPath(FastPath):
             return None
         record = () if known.response is None else plan_of(known.response).steps
         return Reporting(HeaderLayout(INT, INT.size, plan_of("ReplyHeader").steps, record, whole=False))
+
+    def guess_hints(self, messages: Sequence[bytes]) -> Sequence[Mapping[str, str]]:
+        """Guesses what replies may be whose requests nobody saw."""
+        from dissectors.zookeeper.guessing.guess import format_hints  # hardly a capture has many
+
+        return list(map(format_hints, messages))
 
     def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
         """Notes also which requests were answered last."""

@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Context, Pick, Role
+from dissectors.finding import Finding
 from dissectors.message import Path
+from dissectors.slotted import replace
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import pick
@@ -20,7 +22,8 @@ from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.expert_info import NEAR
 from dissectors.zookeeper.forms import MULTIS
-from dissectors.zookeeper.header import has_absurd_error
+from dissectors.zookeeper.guessing import Guess
+from dissectors.zookeeper.header import REPLY, has_absurd_error
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.nested import OPENED
@@ -36,12 +39,34 @@ _SUCCESS = frozenset({0})
 
 
 def layout_of(message: bytes, context: Context) -> MessageLayout | None:
-    """Returns the layout of a message; None if the opcode alone does not determine it."""
-    answers = context.role is Role.RESPONSE
-    return None if answers and has_absurd_error(message) else _layout(context)
+    """Returns the layout of a message; None if neither the opcode nor a guess determines it."""
+    if context.role is not Role.RESPONSE:
+        return _layout(context)
+    if has_absurd_error(message):
+        return None
+    found = _read_guess(context)
+    if found is None:
+        return _layout(context)
+    if found.opcode is None:
+        return _reply(None) if len(message) == REPLY.size else None
+    return _layout(replace(context, code=found.opcode))
 
 
-TEMPLATE = template(layout_of, error_name)
+def _read_guess(context: Context) -> Guess | None:
+    """The guess with which a reply comes whose request nobody saw."""
+    if context.code is not None or context.role is not Role.RESPONSE:
+        return None
+    from dissectors.zookeeper.guessing.guess import read_guess  # hardly a capture has many
+
+    return read_guess(context)
+
+
+def _list_doubts(context: Context) -> tuple[Finding, ...]:
+    found = _read_guess(context)
+    return () if found is None or found.finding is None else (found.finding,)
+
+
+TEMPLATE = template(layout_of, error_name, _list_doubts)
 
 
 def _layout(context: Context) -> MessageLayout | None:

@@ -132,6 +132,11 @@ class Drive:
         """The rows that are shown."""
         return self.main.timeline.timeline.visible_rows.tolist()
 
+    def listed(self) -> list[int | None]:
+        """The rows in the order in which the list shows them; None: the line of a stream."""
+        timeline = self.main.timeline.timeline
+        return [place.row for place in timeline.list_places(0, timeline.lines)]
+
     def lines(self, widget: Widget | None = None) -> list[str]:
         """The text on the screen, or on a widget's part of it."""
         strips = self.window.screen._compositor.render_strips()

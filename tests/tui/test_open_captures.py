@@ -123,9 +123,13 @@ def test_filter_marks_and_place_come_back(tmp_path: Path) -> None:
 
     async def leave(found: Drive) -> None:
         await found.filter("operation == Fetch")
-        await found.press("v", "j", "j", "m", "j", "d")
+        await found.press("v", "o", "enter")
+        await found.until(lambda: found.main.timeline.timeline.order is not None)
+        await found.press("j", "j", "m", "j", "d")
+        orders.append(found.listed())
 
     rows: list[int | None] = []
+    orders: list[list[int]] = []
 
     async def come_back(found: Drive) -> None:
         await found.loaded()
@@ -134,7 +138,8 @@ def test_filter_marks_and_place_come_back(tmp_path: Path) -> None:
         marks = found.main.timeline.row_lines.marks
         assert (len(marks.marked), len(marks.ignored)) == (1, 1)
         rows.append(found.row)
-        assert "as you left it: filter operation == Fetch, 1 marked, 1 ignored" in found.status()
+        assert "as you left it: filter operation == Fetch, 1 marked, 1 ignored, sorted by latency" in found.status()
+        await found.until(lambda: found.listed() == orders[0])
 
     drive(leave, saved_state=state)
     drive(come_back, saved_state=state)
@@ -151,7 +156,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 def test_entries(sizes: dict[str, int]) -> None:
     state = SavedState()
-    entry = CaptureEntry(("/a",), 5, "error", 7, (1, 2), (3,), ("number",))
+    entry = CaptureEntry(("/a",), 5, "error", 7, (1, 2), (3,), ("number",), "latency:desc")
     add_entry(state, entry)
     add_entry(state, CaptureEntry(("/b",), 6))
     add_entry(state, entry)
@@ -159,7 +164,7 @@ def test_entries(sizes: dict[str, int]) -> None:
     sizes["/a"] = 5
     assert find_entry(state, ["/a"]) == entry
     sizes["/a"] = 9
-    assert find_entry(state, ["/a"]) == CaptureEntry(("/a",), 5, "error", columns=("number",))
+    assert find_entry(state, ["/a"]) == CaptureEntry(("/a",), 5, "error", columns=("number",), order="latency:desc")
     assert find_entry(state, []) is None
     wrong = [{"paths": 3, "size": 1}, {"paths": ["/c"], "size": 1, "row": "x"}, [], 3]
     damaged = ["", "{", *map(json.dumps, wrong)]

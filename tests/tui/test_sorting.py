@@ -16,13 +16,8 @@ def wanted(found: Drive, keys: str) -> list[int]:
     return sort_rows(RowReader(found.main.session), rows, parse_sort_keys(keys)).tolist()
 
 
-def lines(found: Drive) -> list[int | None]:
-    timeline = found.main.timeline.timeline
-    return [place.row for place in timeline.list_places(0, timeline.lines)]
-
-
 async def ordered(found: Drive, keys: str) -> None:
-    await found.until(lambda: lines(found) == wanted(found, keys))
+    await found.until(lambda: found.listed() == wanted(found, keys))
     await found.settle()
 
 

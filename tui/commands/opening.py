@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
+from tui.commands.sorting import restore_order
 from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
@@ -169,11 +170,20 @@ def _begin_capture(main: MainScreen, name: str, expression: str) -> None:
 
     def show(begun: LiveSession | str) -> None:
         if isinstance(begun, str):
-            main.show_message(begun, "bar-error")
+            _show_refusal(main, name, begun)
         else:
             get_window(main).open_capture(begun.session, begun.title, begun)
 
     main.background.submit("capture", work, show)
+
+
+def _show_refusal(main: MainScreen, name: str, reason: str) -> None:
+    """Says why nothing is captured, in a dialog: the reason has ways out, and the status line would cut them."""
+    from tui.screens.chooser import Choice, Chooser
+
+    main.show_message(f"nothing is captured on {name}", "bar-error")
+    choices = [Choice((("", reason),), None)]
+    main.open_dialog(Chooser(main.palette, f"nothing is captured on {name}", choices), lambda _: None)
 
 
 def show_next(main: MainScreen) -> None:
@@ -206,7 +216,7 @@ def close_capture(main: MainScreen) -> None:
 
 
 def restore_rows(main: MainScreen) -> None:
-    """Restores marks and place when the capture has been read, and says what is as it was left."""
+    """Restores marks, place and order when the capture has been read, and says what is as it was left."""
     entry = main.opened.entry
     if entry is None:
         return
@@ -219,5 +229,7 @@ def restore_rows(main: MainScreen) -> None:
             main.view.select_row(entry.row)
         elif not listed.is_settled:
             listed.target = listed.find_place(entry.row)  # the filter has not been asked about it yet
+    if entry.order:
+        restore_order(main, entry.order)
     if entry.summary:
         main.bars.show_for_seconds(f"as you left it: {safe_text(entry.summary)}")

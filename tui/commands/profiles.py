@@ -1,4 +1,4 @@
-"""Commands for profiles: put one in force, save the present columns, colours, layout and filter, remove one."""
+"""Commands for profiles: put one in force, save the present columns, colours, theme, layout and filter, remove one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def choose_profile(main: MainScreen) -> None:
         else:
             switch_profile(main, name)
 
-    main.open_dialog(Chooser(main.palette, "profiles: columns, colours, layout, filter", choices), act)
+    main.open_dialog(Chooser(main.palette, "profiles: columns, colours, theme, layout, filter", choices), act)
 
 
 def ask_name(main: MainScreen) -> None:
@@ -49,7 +49,7 @@ def ask_name(main: MainScreen) -> None:
 
     def save(name: str) -> None:
         filtered = main.filter.in_force
-        save_profile(main.saved_state, name, "" if filtered is None else filtered.text)
+        save_profile(main.saved_state, name, "" if filtered is None else filtered.text, main.palette.name)
         main.show_message(f"saved as the profile {safe_text(name)}: u switches between profiles")
 
     question = LineQuestion("profile", "a name; one that exists is replaced", "", read_name)
@@ -59,14 +59,15 @@ def ask_name(main: MainScreen) -> None:
 def switch_profile(main: MainScreen, name: str) -> None:
     """Puts a profile in force."""
     from analyzer.query.filter import FilterError, compile_filter
-    from tui.commands.appearance import load_rules
+    from tui.commands.appearance import load_rules, switch_palette
     from tui.commands.columns import restore_columns
     from tui.model.activity_height import load_height
     from tui.model.pane_layout import Arrangement
     from tui.model.timeline import FLAT_KEY
     from tui.model.times import TIME_FORMAT_KEY, choose_format
+    from tui.theme import TITLES
 
-    text = restore_profile(main.saved_state, name)
+    text, theme = restore_profile(main.saved_state, name)
     state, timeline = main.saved_state, main.timeline
     timeline.row_lines.custom_columns = None
     restore_columns(main)
@@ -77,6 +78,8 @@ def switch_profile(main: MainScreen, name: str) -> None:
     main.pane_area.rearrange(Arrangement.load(state))
     main.pane_area.refresh_layout_soon()
     load_rules(main)
+    if theme in TITLES and theme != main.palette.name and not main.palette.colourless:
+        switch_palette(main, theme)
     timeline.invalidate()
     main.show_heads()
     message, style = f"profile: {safe_text(name)}", "bar"

@@ -65,6 +65,12 @@ def clear_order(main: MainScreen) -> None:
     main.show_message("the list is in the order of time")
 
 
+def restore_order(main: MainScreen, key: str) -> None:
+    """Sorts by a remembered key, such as `latency:desc`, and keeps the place."""
+    column, _, direction = key.rpartition(":")
+    _begin(main, RowSorting(column, direction == "desc"), again=True)
+
+
 def sort_again(main: MainScreen) -> None:
     """Sorts again after other rows became visible."""
     if main.timeline.sorting is not None:
@@ -77,7 +83,7 @@ def _begin(main: MainScreen, sorting: RowSorting, *, again: bool = False) -> Non
 
     listed, session = main.timeline, main.session
     try:
-        keys = parse_sort_keys(f"{sorting.column}:{'desc' if sorting.descending else 'asc'}")
+        keys = parse_sort_keys(sorting.key)
     except UserError as error:
         main.show_message(str(error), "bar-warning")
         return

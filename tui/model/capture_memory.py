@@ -1,8 +1,8 @@
-"""What is remembered of captures: which were opened lately, and the filter, marks, columns and place of each.
+"""What is remembered of captures: which were opened lately, and the filter, marks, columns, order and place of each.
 
 Theory. An entry is one JSON text in the state file (tui.saved_state), the newest first. Numbers of messages mean
-something only while the files are the same, so an entry of files of another size gives back its filter and its columns
-alone. Pipes and live captures are not remembered.
+something only while the files are the same, so an entry of files of another size gives back its filter, its columns
+and its order alone. Pipes and live captures are not remembered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CaptureEntry(NamedTuple):
     """The state in which a capture was left.
 
     paths: of its files, absolute. size: of all together, in bytes. row: that was selected; marked, ignored: rows.
-    columns: the chosen ones, none if the list chose them.
+    columns: the chosen ones, none if the list chose them. order: a sort key, such as `latency:desc`; empty: time.
     """
 
     paths: tuple[str, ...]
@@ -39,12 +39,14 @@ class CaptureEntry(NamedTuple):
     marked: tuple[int, ...] = ()
     ignored: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
+    order: str = ""
 
     @property
     def summary(self) -> str:
         """What there is to restore, for people; empty if the list is as usual."""
         parts = [f"filter {self.filter}" if self.filter else ""]
         parts += [f"{len(rows)} {word}" if rows else "" for word, rows in self._list_rows()]
+        parts.append(f"sorted by {self.order.partition(':')[0]}" if self.order else "")
         return ", ".join(filter(None, parts))
 
     def _list_rows(self) -> Sequence[tuple[str, Sequence[int]]]:
@@ -67,11 +69,11 @@ def _read_entry(content: dict[str, Any]) -> CaptureEntry:
     listed = (map(int, content.get(name, ())) for name in ("marked", "ignored"))
     marked, ignored = ({each for each in rows if each >= 0} for rows in listed)
     place = (None if row is None else max(int(row), 0), tuple(sorted(marked)), tuple(sorted(ignored)))
-    return CaptureEntry(tuple(paths), size, str(text), *place, tuple(columns))
+    return CaptureEntry(tuple(paths), size, str(text), *place, tuple(columns), str(content.get("order", "")))
 
 
 def find_entry(saved_state: SavedState, paths: Sequence[str]) -> CaptureEntry | None:
-    """Returns what is remembered of some files; of files of another size only filter and columns."""
+    """Returns what is remembered of some files; of files of another size only filter, columns and order."""
     found = next((each for each in list_entries(saved_state) if paths and each.paths == tuple(paths)), None)
     if found is None or found.size == measure_size(paths):
         return found

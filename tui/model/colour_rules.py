@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analyzer.columns.arrays import list_distinct
 from analyzer.config.model import ColorRule, protocol_colors
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
@@ -113,7 +114,7 @@ class ColourRules:
         new = self._session.rows.column("protocol")[max(self._rows, first) : rows]
         self._rows = rows
         if len(new) and not self.has_protocols:
-            self._protocols.update(int(each) for each in np.unique(new) if each >= 0)
+            self._protocols.update(int(each) for each in list_distinct(new) if each >= 0)
             if len(self._protocols) > 1:
                 self.has_protocols = True
                 self.clear()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.columns.text import safe_text
 from analyzer.decode import fragments
 from analyzer.decode.limits import Limits
@@ -82,7 +82,7 @@ def compare_messages(
 
     shows_all: also what is the same.
     """
-    cells = read_cells(session, np.unique(np.array(rows)))
+    cells = read_cells(session, list_distinct(np.array(rows)))
     by_row = dict(zip(sorted(set(rows)), cells, strict=True))
     left, right = (ComparedMessage(row, by_row[row], fragments.decode_tree_with_message(session, row)) for row in rows)
     aligned = align_fields(left.tree.fields, right.tree.fields)

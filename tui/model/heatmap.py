@@ -14,7 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.insight.grouping import TIME
 from analyzer.insight.percentiles import ROUND
 from analyzer.insight.statistics import Study
@@ -92,7 +92,7 @@ class Ranges:
 def _sum_ranges(heat: Heat, parts: int) -> Ranges:
     """Adds up the finest ranges to those that are visible."""
     first = np.searchsorted(EDGES, ROUND)
-    at = np.unique(
+    at = list_distinct(
         np.concatenate([first, *(first[:-1] + (np.diff(first) * part) // parts for part in range(1, parts))])
     )
     counts = np.add.reduceat(heat.counts, at, axis=0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from analyzer.columns.arrays import list_distinct
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import RowReader
 from analyzer.query.filter import Filter, compile_filter
@@ -151,7 +152,7 @@ def add_rows(lead: FilterLead, session: Session, named: Mapping[str, str]) -> Fi
     if not lead.rows:
         return found
     rows = np.array(lead.rows, np.int64)
-    missing = np.setdiff1d(rows, found.select_rows(RowReader(session), np.unique(rows)))
+    missing = np.setdiff1d(rows, found.select_rows(RowReader(session), list_distinct(rows)))
     return compile_filter(f"{lead.condition} or {write_rows(missing.tolist())}", named) if len(missing) else found
 
 

@@ -1,8 +1,8 @@
-"""Profiles: columns, colour rules, layout, time format, view and filter under a name, kept with the saved state.
+"""Profiles: columns, colour rules, layout, time format, view, theme and filter under a name, kept with the saved state.
 
-Theory. A profile is a copy of the saved values that it is about, with the filter in force. So whatever these values are
-kept for at a start is used when a profile is put in force, too. A value is a line of text: its name, a tabulator, and
-JSON; a list has a line for each entry, because a line cannot be of any length.
+Theory. A profile is a copy of the saved values that it is about, with the filter and the theme in force. So whatever
+these values are kept for at a start is used when a profile is put in force, too. A value is a line of text: its name, a
+tabulator, and JSON; a list has a line for each entry, because a line cannot be of any length.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ PROFILES_KEY = "profiles"
 
 MOST_PROFILES, LONGEST_NAME = 32, 40
 
-FILTER = "filter"
-"""The name of the filter in a profile."""
+FILTER, THEME = "filter", "theme"
+"""The names of the filter and of the theme in a profile."""
 
 _DEFAULTS: Mapping[str, SavedValue] = {
     COLUMNS_KEY: [],
@@ -43,9 +43,9 @@ def list_profiles(saved_state: SavedState) -> list[str]:
     return saved_state.get(PROFILES_KEY, list[str]())
 
 
-def save_profile(saved_state: SavedState, name: str, filter_text: str) -> None:
-    """Saves the present values under a name, and the filter."""
-    lines = [_write_value(FILTER, filter_text)]
+def save_profile(saved_state: SavedState, name: str, filter_text: str, theme: str) -> None:
+    """Saves the present values under a name, with the filter and the theme."""
+    lines = [_write_value(FILTER, filter_text), _write_value(THEME, theme)]
     for key, default in _DEFAULTS.items():
         value = saved_state.get(key, default)
         lines += [_write_value(key, each) for each in (value if isinstance(value, list) else [value])]
@@ -53,8 +53,8 @@ def save_profile(saved_state: SavedState, name: str, filter_text: str) -> None:
     _put_first(saved_state, name)
 
 
-def restore_profile(saved_state: SavedState, name: str) -> str:
-    """Makes the values of a profile the present ones; returns its filter."""
+def restore_profile(saved_state: SavedState, name: str) -> tuple[str, str]:
+    """Makes the values of a profile the present ones; returns its filter and its theme, empty if it has none."""
     found: dict[str, list[object]] = {}
     for line in saved_state.get(_make_key(name), list[str]()):
         key, _, text = line.partition("\t")
@@ -67,7 +67,8 @@ def restore_profile(saved_state: SavedState, name: str) -> str:
         value = values if isinstance(default, list) else next(iter(values), default)
         saved_state.set(key, convert_value(value, default))
     _put_first(saved_state, name)
-    return next((text for text in found.get(FILTER, []) if isinstance(text, str)), "")
+    filter_text, theme = (next(filter(None, map(_read_text, found.get(key, []))), "") for key in (FILTER, THEME))
+    return filter_text, theme
 
 
 def remove_profile(saved_state: SavedState, name: str) -> None:
@@ -83,6 +84,10 @@ def _put_first(saved_state: SavedState, name: str) -> None:
 
 def _make_key(name: str) -> str:
     return f"profile {name}"
+
+
+def _read_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _write_value(key: str, value: object) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from textual.binding import BindingType
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.columns.text import safe_text
 from analyzer.insight.reports import parts_of
 from analyzer.insight.sequence import MOST_STEPS, DiagramSource, build_sequence
@@ -78,10 +78,10 @@ class DiagramPage(Page):
             return []
         found = []
         for part in parts_of(self._session, self._row):
-            rows = np.unique(np.array([row for _, row in part.entry.rows], np.int64))
+            rows = list_distinct(np.array([row for _, row in part.entry.rows], np.int64))
             if len(rows) > 1:
                 partners = self._session.rows.column("partner")[rows]
-                rows = np.unique(np.concatenate((rows, partners[partners >= 0])))
+                rows = list_distinct(np.concatenate((rows, partners[partners >= 0])))
                 found.append(DiagramSubject(f"{part.name}: {safe_text(part.text, LONGEST_TITLE)}", rows))
         return found
 

@@ -193,6 +193,7 @@ class MainScreen(CrashGuard, Screen[None]):
                 tuple(sorted(lines.marks.marked)),
                 tuple(sorted(lines.marks.ignored)),
                 tuple(() if lines.custom_columns is None else lines.custom_columns.names),
+                "" if self.timeline.sorting is None else self.timeline.sorting.key,
             )
         add_entry(self.saved_state, entry)
 

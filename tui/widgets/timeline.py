@@ -37,6 +37,11 @@ class RowSorting(NamedTuple):
     column: str
     descending: bool
 
+    @property
+    def key(self) -> str:
+        """The sort key, as `list --sort` takes it."""
+        return f"{self.column}:{'desc' if self.descending else 'asc'}"
+
 
 class TimelinePane(Pane):
     """Shows a Timeline; reads cells only for the lines on the screen.

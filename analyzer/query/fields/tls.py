@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, list_distinct
 from analyzer.decode.rows import RowReader
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense
@@ -46,7 +46,7 @@ def _read_raw(reader: RowReader, rows: Ints, streams: Ints, places: Ints) -> Ite
     from analyzer.decode.tls_facts import list_raw_rows, read_facts  # lazy: few captures have raw rows of TLS
 
     session = reader.session
-    first_rows = list_raw_rows(session, np.unique(streams[places]))
+    first_rows = list_raw_rows(session, list_distinct(streams[places]))
     known: dict[tuple[int, ...], TlsFacts | None] = {}
     for place, stream, row in zip(places.tolist(), streams[places].tolist(), rows[places].tolist(), strict=True):
         found = first_rows.get(stream, {})

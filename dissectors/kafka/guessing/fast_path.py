@@ -16,11 +16,13 @@ import numpy as np
 
 from dissectors.kafka.guessing.guess import (
     BODY,
+    HOPELESS,
     UNFIT,
     Candidate,
     Guess,
     Node,
     choose_believed,
+    count_bits,
     count_values,
     decide,
     descend,
@@ -41,6 +43,7 @@ from dissectors.kafka.guessing.weighing import (
     NOW,
     NUMBERS,
     OPTIONAL,
+    OTHER_CHARACTER,
     PRINTABLE,
     RECORDS,
     TAG_UNKNOWN,
@@ -70,8 +73,9 @@ _SINGLE = ("error", "bool", "uuid", "port", "float64")
 """Kinds that have a price of their own for each value."""
 
 _PRICES = np.array(NUMBERS)
-_ODD = np.ones(256, np.int64)
+_ODD = np.ones(256, np.int32)
 _ODD[list(PRINTABLE)] = 0
+_HIGH = np.arange(256, dtype=np.int32) >> 7
 
 Taken = tuple[Column, Column, Column]
 """Which of some messages (places, rising) have a piece, what it costs in bits, and the offset behind it."""
@@ -107,7 +111,7 @@ def _guess_together(messages: Sequence[bytes]) -> list[Guess | None]:
     if len(messages) < FEW:
         return [guess(message) for message in messages]
     found = ColumnScales(messages).list_candidates()
-    return [decide(each, choose_believed(fits, len(each))) for each, fits in zip(messages, found, strict=True)]
+    return [decide(each, choose_believed(fits)) for each, fits in zip(messages, found, strict=True)]
 
 
 class ColumnScales:
@@ -122,9 +126,10 @@ class ColumnScales:
         self._end = np.cumsum(length)
         self._begin = self._end - length
         self._left = np.array([count_values(len(each)) for each in messages], np.int64)
+        self._limit = np.array([count_bits(len(each)) for each in messages])
         self._joined = b"".join([*messages, bytes(_PADDING)])
         self._bytes = np.frombuffer(self._joined, np.uint8)
-        self._odd = np.concatenate((np.zeros(1, np.int64), np.cumsum(_ODD[self._bytes])))
+        self._odd, self._high = (_count_before(kind[self._bytes]) for kind in (_ODD, _HIGH))
         self._found: list[list[Candidate]] = [[] for _ in messages]
 
     def list_candidates(self) -> list[list[Candidate]]:
@@ -139,22 +144,39 @@ class ColumnScales:
             self._descend_alone(node, rows, bits, at)
             return
         if node.ends:
-            ended = np.flatnonzero(at == self._end[rows])
-            for row, price in zip(rows[ended].tolist(), bits[ended].tolist(), strict=True):
-                self._found[row] += [Candidate(price + rare, key, version) for key, version, rare in node.ends]
-        for piece, behind in node.next.items():
-            some, price, stop = self.take(piece, rows, at)
-            if len(some):
-                self._descend(behind, rows[some], bits[some] + price, stop)
+            self._add_ended(node, rows, bits, at)
+        left = self._end[rows] - at
+        for piece, behind, room in node.edges:
+            fitting = np.flatnonzero((left >= room.least) & (left <= room.most))
+            if not len(fitting):
+                continue
+            some, price, stop = self.take(piece, rows[fitting], at[fitting])
+            some = fitting[some]
+            price += bits[some]
+            rest = self._end[rows[some]] - stop
+            believed = price + behind.rare < self._limit[rows[some]]
+            good = np.flatnonzero(believed & (rest >= behind.room.least) & (rest <= behind.room.most))
+            if len(good):
+                self._descend(behind, rows[some[good]], price[good], stop[good])
+
+    def _add_ended(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
+        ended = np.flatnonzero(at == self._end[rows])
+        for row, price in zip(rows[ended].tolist(), bits[ended].tolist(), strict=True):
+            limit = self._limit[row]
+            for key, version, rare in node.ends:
+                if price + rare < limit:
+                    self._found[row].append(Candidate(price + rare, key, version))
+                    limit = min(limit, price + rare + HOPELESS)
+            self._limit[row] = limit
 
     def _descend_alone(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
         for row, price, place in zip(rows.tolist(), bits.tolist(), at.tolist(), strict=True):
             scales = self._open_scales(row)
             descend(node, scales, price, place - int(self._begin[row]), self._found[row])
-            self._left[row] = scales.left
+            self._left[row], self._limit[row] = scales.left, scales.limit
 
     def _open_scales(self, row: int) -> Scales:
-        return Scales(self._messages[row], int(self._left[row]))
+        return Scales(self._messages[row], int(self._left[row]), float(self._limit[row]))
 
     def take(self, piece: Piece, rows: Column, at: Column) -> Taken:
         """Weighs what messages have from `at` on as a single piece; see Scales.one."""
@@ -259,17 +281,19 @@ class ColumnScales:
             price = _PRICES[_count_bits(size)] + (CHARACTER if kind == TEXT else BYTE) * size
         if kind == TEXT:
             head = np.minimum(stop, at + LOOKED_AT)
-            for place in np.flatnonzero(self._odd[head] > self._odd[at]).tolist():
+            odd = self._odd[head] - self._odd[at]
+            price += odd * (2 * OTHER_CHARACTER)  # ASCII that is not printable
+            for place in np.flatnonzero(self._high[head] > self._high[at]).tolist():
                 length = int(size[place])
                 text = price_of_text(self._joined[int(at[place]) : int(head[place])], length)
                 price[place] = NUMBERS[length.bit_length()] + text
         price[size < 0] = 2.0
         return some, price, stop
 
-    def _take_list(self, detail: tuple[tuple[str, int], bool, Pieces], rows: Column, at: Column) -> Taken:
-        form, nullable, element = detail
+    def _take_list(self, detail: tuple[tuple[str, int], bool, Pieces, int], rows: Column, at: Column) -> Taken:
+        form, nullable, element, least = detail
         some, count, at = self._read_length(form, rows, at)
-        good = np.flatnonzero((count >= -nullable) & (count <= self._end[rows[some]] - at))
+        good = np.flatnonzero((count >= -nullable) & (count * least <= self._end[rows[some]] - at))
         some, count, at = some[good], count[good], at[good]
         rows, price = rows[some], np.where(count < 0, 2.0, _PRICES[_count_bits(count)])
         fits, done = np.ones(len(some), bool), 0
@@ -351,6 +375,13 @@ def _weigh_rest(element: Pieces, count: int, price: float, scales: Scales, at: i
         more, at = scales.weigh(element, at)
         price += more
     return price, at
+
+
+def _count_before(marks: Column) -> Column:
+    """Returns for each place, and for the end, the sum of the marks before it."""
+    found: Column = np.zeros(len(marks) + 1, np.int32)
+    np.cumsum(marks, out=found[1:])
+    return found
 
 
 def _count_bits(numbers: Column) -> Column:

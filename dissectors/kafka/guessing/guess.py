@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.guessing.weighing import Piece, Pieces, Scales, pieces
+from dissectors.kafka.guessing.weighing import Piece, Pieces, Room, Scales, measure, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.info import info_line
 from dissectors.kafka.reading import GUESS
@@ -39,6 +39,9 @@ NOTED = 0.01
 
 _SURPRISE = 16.0
 """Bits a layout may need more than bytes without any layout would, and still be believed."""
+
+HOPELESS = 64.0
+"""Bits by which a layout may be worse than another to count beside it at all: it is 2 ** 64 times as unlikely."""
 
 _FEWEST_BYTES = 3
 """Bytes neither 0 nor 255 in a body from which anything is to be told: emptiness looks alike everywhere."""
@@ -124,29 +127,52 @@ def format_guess(body: Body) -> str:
     return f"{perhaps}: {line}" if line else perhaps
 
 
-class Node:
-    """Layouts that begin alike: by their next piece, and those that end here."""
+class Node(NamedTuple):
+    """Layouts that begin alike: by their next piece, the most usual first, and those that end here.
 
-    __slots__ = ("ends", "next")
+    room: how many bytes they take from here on. rare: the price of the most usual of them.
+    """
 
-    def __init__(self) -> None:
-        self.next: dict[Piece, Node] = {}
-        self.ends: list[tuple[int, int, float]] = []
+    edges: tuple[Edge, ...]
+    ends: tuple[tuple[int, int, float], ...]
+    room: Room
+    rare: float
+
+
+class Edge(NamedTuple):
+    """The next piece of some layouts, and what is behind it. room: how many bytes both take."""
+
+    piece: Piece
+    behind: Node
+    room: Room
 
 
 @cache
 def root() -> Node:
     """Returns the tree of all layouts of answers, which begins behind the correlation id."""
-    root = Node()
+    layouts: list[tuple[Pieces, tuple[int, int, float]]] = []
     prior = table("guess")
     for key, api in apis().items():
         rare = prior["rarity"].get(api.name, prior["otherwise"])
         for version in range(api.versions.low, api.versions.high + 1):
-            node = root
-            for piece in layout(key, version):
-                node = node.next.setdefault(piece, Node())
-            node.ends.append((key, version, rare + prior["olderVersion"] * (api.versions.high - version)))
-    return root
+            price = rare + prior["olderVersion"] * (api.versions.high - version)
+            layouts.append((layout(key, version), (key, version, price)))
+    return _make_node(layouts)
+
+
+def _make_node(layouts: Sequence[tuple[Pieces, tuple[int, int, float]]]) -> Node:
+    """Makes the tree of layouts, of which each is given by its pieces from here on, and key, version and price."""
+    ends = tuple(end for rest, end in layouts if not rest)
+    next_: dict[Piece, list[tuple[Pieces, tuple[int, int, float]]]] = {}
+    for rest, end in layouts:
+        if rest:
+            next_.setdefault(rest[0], []).append((rest[1:], end))
+    nodes = {piece: _make_node(behind) for piece, behind in next_.items()}
+    edges = [Edge(piece, behind, measure((piece,)) + behind.room) for piece, behind in nodes.items()]
+    rooms = [Room(0, 0)] * bool(ends) + [edge.room for edge in edges]
+    room = Room(min(each.least for each in rooms), max(each.most for each in rooms))
+    rare = min(price for _, (_, _, price) in layouts)
+    return Node(tuple(sorted(edges, key=lambda edge: edge.behind.rare)), ends, room, rare)
 
 
 def layout(key: int, version: int) -> Pieces:
@@ -162,8 +188,8 @@ def _plan(key: int, version: int) -> Plan:
 def candidates(message: bytes) -> list[Candidate]:
     """Returns the layouts that consume an answer exactly, the likeliest first."""
     found: list[Candidate] = []
-    descend(root(), Scales(message, count_values(len(message))), 0.0, BODY, found)
-    return choose_believed(found, len(message))
+    descend(root(), Scales(message, count_values(len(message)), count_bits(len(message))), 0.0, BODY, found)
+    return choose_believed(found)
 
 
 def count_values(length: int) -> int:
@@ -171,23 +197,39 @@ def count_values(length: int) -> int:
     return _VALUES + min(length, _LARGE) // 4
 
 
-def choose_believed(found: Sequence[Candidate], length: int) -> list[Candidate]:
-    """Returns those that a message of so many bytes does not need too many bits for, the likeliest first."""
-    most = 8.0 * (length - BODY) + _SURPRISE
-    return sorted(each for each in found if each.bits < most)
+def count_bits(length: int) -> float:
+    """Returns how many bits are too many for a layout of a message of so many bytes to be believed."""
+    return 8.0 * (length - BODY) + _SURPRISE
+
+
+def choose_believed(found: Sequence[Candidate]) -> list[Candidate]:
+    """Returns those that count beside the likeliest, the likeliest first, with the bits that they need more than it."""
+    if not found:
+        return []
+    best = min(each.bits for each in found)
+    return sorted(each._replace(bits=each.bits - best) for each in found if each.bits < best + HOPELESS)
 
 
 def descend(node: Node, scales: Scales, bits: float, at: int, found: list[Candidate]) -> None:
-    """Adds to `found` all layouts behind a node that take a message to its end, whose bytes before `at` took `bits`."""
-    if at == len(scales.data):
-        found += [Candidate(bits + rare, key, version) for key, version, rare in node.ends]
-    for piece, behind in node.next.items():
-        try:
-            price, stop = scales.one(piece, at)
-        except UNFIT:
-            continue
-        if stop <= len(scales.data):
-            descend(behind, scales, bits + price, stop, found)
+    """Adds to `found` all layouts behind a node that take a message to its end, whose bytes before `at` took `bits`.
+
+    Leaves out those that cannot be believed: of too many bits, or HOPELESS beside one that was found.
+    """
+    left = len(scales.data) - at
+    if left == 0:
+        for key, version, rare in node.ends:
+            if bits + rare < scales.limit:
+                found.append(Candidate(bits + rare, key, version))
+                scales.limit = min(scales.limit, bits + rare + HOPELESS)
+    for piece, behind, (least, most) in node.edges:
+        if least <= left <= most:
+            try:
+                price, stop = scales.one(piece, at)
+            except UNFIT:
+                continue
+            room = behind.room
+            if room.least <= len(scales.data) - stop <= room.most and bits + price + behind.rare < scales.limit:
+                descend(behind, scales, bits + price, stop, found)
 
 
 def guess(message: bytes) -> Guess | None:

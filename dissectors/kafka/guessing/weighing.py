@@ -12,8 +12,10 @@ that many share, are weighed once.
 
 from __future__ import annotations
 
+from functools import reduce
+from math import inf
 from struct import Struct
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dissectors.kafka.tables import table
 from dissectors.slotted import make_slotted
@@ -31,7 +33,7 @@ Pieces: TypeAlias = tuple[Piece, ...]
 ABSURD = 40.0
 """Bits for a value that no sane peer writes: an error code that does not exist, a boolean of 7."""
 
-BYTE, CHARACTER, _OTHER_CHARACTER = 8.0, 5.5, 12.0
+BYTE, CHARACTER, OTHER_CHARACTER = 8.0, 5.5, 12.0
 _TAG_KNOWN, TAG_UNKNOWN = 4.0, 24.0
 _ERROR, _ENUM, _RANDOM_UUID, NOW = 9.0, 4.0, 122.0, 34.0
 RECORDS, NO_RECORDS = 0.5, 12.0
@@ -67,7 +69,8 @@ def _piece(step: Step) -> Piece:
         return TAGS, tuple((tag, (_piece(member),)) for tag, member in sorted(step.steps.items()))
     if isinstance(step, Array):
         assert step.count is not None
-        return LIST, (_form(step.count), step.nullable, (_piece(step.element),))
+        element = (_piece(step.element),)
+        return LIST, (_form(step.count), step.nullable, element, max(measure(element).least, 1))
     if isinstance(step, StructStep):
         return (OPTIONAL, (None if step.presence is None else _form(step.presence), _pieces(step.steps)))
     assert isinstance(step, Leaf)  # of the other steps Kafka's layouts have none
@@ -88,6 +91,31 @@ def _leaf(step: Leaf) -> Piece:
     if primitive.type in ("bool", "uuid", "float64"):
         return primitive.type, primitive.code
     return step.enum or ("port" if step.spec.name == "port" else "number"), primitive.code
+
+
+class Room(NamedTuple):
+    """How many bytes pieces take, at the least and at the most."""
+
+    least: int
+    most: float
+
+    def __add__(self, other: Room) -> Room:  # type: ignore[override]
+        return Room(self.least + other.least, self.most + other.most)
+
+
+def measure(wanted: Pieces) -> Room:
+    """Returns how many bytes these pieces take: what has not so many is refuted before it is read."""
+    return reduce(Room.__add__, map(_measure, wanted), Room(0, 0))
+
+
+def _measure(piece: Piece) -> Room:
+    kind, detail = piece
+    if isinstance(detail, str):
+        return Room(LAYOUTS[detail].size, LAYOUTS[detail].size)
+    if kind == OPTIONAL and detail[0] is None:
+        return measure(detail[1])
+    code = "" if kind == TAGS else detail[0][0]
+    return Room(LAYOUTS[code].size if code else 1, inf)
 
 
 def _numbers() -> list[float]:
@@ -146,8 +174,8 @@ def price_of_text(shown: bytes, size: int) -> float:
     try:
         text = shown.decode(errors="strict" if len(shown) == size else "ignore")
     except UnicodeDecodeError:
-        return price + ABSURD + _OTHER_CHARACTER * odd
-    return price + odd * (_OTHER_CHARACTER if text.isprintable() else 2 * _OTHER_CHARACTER)
+        return price + ABSURD + OTHER_CHARACTER * odd
+    return price + odd * (OTHER_CHARACTER if text.isprintable() else 2 * OTHER_CHARACTER)
 
 
 def _price_of_records(head: bytes, size: int) -> float:
@@ -160,10 +188,14 @@ def _price_of_records(head: bytes, size: int) -> float:
 
 @make_slotted(frozen=False, eq=False)
 class Scales:
-    """Weighs bytes by pieces. `left`: values that may still be looked at, so that no bytes cost more than a while."""
+    """Weighs bytes by pieces. `left`: values that may still be looked at, so that no bytes cost more than a while.
+
+    limit: bits from which on no layout is believed any more.
+    """
 
     data: bytes
     left: int
+    limit: float = inf
 
     def weigh(self, wanted: Pieces, at: int) -> tuple[float, int]:
         """Returns the price of what these pieces read from `at` on, and the offset behind it.
@@ -224,14 +256,14 @@ class Scales:
             price += BYTE * size
         return price, stop
 
-    def _list(self, detail: tuple[tuple[str, int], bool, Pieces], at: int) -> tuple[float, int]:
-        form, nullable, element = detail
+    def _list(self, detail: tuple[tuple[str, int], bool, Pieces, int], at: int) -> tuple[float, int]:
+        form, nullable, element, least = detail
         count, at = self._length(form, at)
         if count < 0:
             if count < -1 or not nullable:
                 raise Unfit
             return 2.0, at
-        if count > len(self.data) - at:
+        if count * least > len(self.data) - at:
             raise Unfit
         price = NUMBERS[count.bit_length()]
         for _ in range(count):

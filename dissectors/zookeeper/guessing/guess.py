@@ -9,23 +9,16 @@ named: only bytes that are certainly not secret are shown.
 Facts (ClientCnxn, FinalRequestProcessor). Behind an error there is nothing, except a null token after an error of a
 SASL step. A token may be any bytes behind their length, so it is accepted only if nothing else is possible.
 
-Theory. Jute has no tags, so a record may fit another record's bytes. But the values of servers obey rules that such an
-accident breaks: a path begins with a slash, a name has none, times are of this century, and a Stat counts the data and
-the children beside it. Each rule is strict, so a record that passes all is hardly an accident.
-
-Several operations share a record, and the content of some identifies them: answers() tells.
-
-Facts. PathUtils.validatePath defines valid paths. DataTree copies data, children and Stat under one lock, so their
-counts agree; a node that was just created has one transaction and one time (DataTree.createNode). cversion is -1 in
-nodes that a server creates for itself. FinalRequestProcessor answers addWatch with an ErrorResponse of 0.
+Theory. Most records are refuted by their size before any value is read: a Stat has 68 bytes, and a count or a length
+stands first in most others (_choose_readings).
 """
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,11 +26,15 @@ from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
+from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import holds_secret
 from dissectors.wire.emit import FAILURES
-from dissectors.zookeeper.forms import MULTIS, find_form
+from dissectors.wire.plan import Array, Leaf, Step, Struct
+from dissectors.wire.primitive import FixedWidth
+from dissectors.zookeeper.forms import MULTIS, find_form, find_steps
 from dissectors.zookeeper.four_letter_commands import is_text
 from dissectors.zookeeper.guessing import NOTHING, Guess
+from dissectors.zookeeper.guessing.plausible import answers, plausible
 from dissectors.zookeeper.header import AUTH, CUT_CONNECT, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.schemas import operations
@@ -49,8 +46,11 @@ _UNASKED = frozenset({"createSession", "error", "notification", "ping"})
 _SET_ASIDE = {PING: ("ping",), AUTH: ("auth",), SET_WATCHES: ("setWatches", "setWatches2")}
 _END_OF_MULTI = struct.pack(">i?i", -1, True, -1)
 _SHOWN = 3
+_CODE = "guessed-layout"
+GUESS, _SECRET, _TEXT = "guess", "guessSecret", "guessText"
 _TOKEN = "SetSASLResponse"
 _LENGTH = 4
+_COUNT_END = REPLY.size + _LENGTH
 
 
 @make_slotted
@@ -63,6 +63,33 @@ class ZooKeeperGuessFinding(Finding):
     def names(self) -> str:
         """The names of the possible operations for people: `exists, setData or setACL`."""
         return _alternatives(self.opcodes)
+
+
+def format_hints(message: bytes) -> Mapping[str, str]:
+    """Guesses a reply, and writes the guess as an extra context, with which it is decoded without guessing again.
+
+    Empty for what is_orphan() does not take for a reply.
+    """
+    if not is_orphan(message, Context(Role.RESPONSE)):
+        return {}
+    found = guess(message)
+    opcodes = found.finding.opcodes if isinstance(found.finding, ZooKeeperGuessFinding) else ()
+    hints = {GUESS: " ".join(map(str, opcodes)), _SECRET: "yes" if found.secret else ""}
+    return hints if found.finding is None else {**hints, _TEXT: found.finding.text}
+
+
+def read_guess(context: Context) -> Guess | None:
+    """Returns the guess that format_hints wrote; None if there is none."""
+    hints = context.extra or {}
+    return _read_hints(hints[GUESS], hints[_SECRET], hints.get(_TEXT)) if GUESS in hints else None
+
+
+@lru_cache(maxsize=256)
+def _read_hints(opcodes: str, secret: str, text: str | None) -> Guess:
+    codes = tuple(map(int, opcodes.split()))
+    if codes and text is not None:
+        return Guess(ZooKeeperGuessFinding(Severity.NOTE, _CODE, text, opcodes=codes), codes[0])
+    return Guess(None if text is None else Finding(Severity.NOTE, _CODE, text), secret=bool(secret))
 
 
 class _Reading(NamedTuple):
@@ -87,7 +114,10 @@ def guess(message: bytes) -> Guess:
         return Guess(secret=True)
     if size == REPLY_SIZE:
         return _of_header(xid, err)
-    found = [each for reading in _readings() for each in _fitting(reading, message, err)]
+    readings = _choose_readings(
+        size - REPLY_SIZE, message[REPLY.size : _COUNT_END], err != 0, message.endswith(_END_OF_MULTI)
+    )
+    found = [each for reading in readings for each in _fitting(reading, message)]
     found = [each for each in found if each.record != _TOKEN] or found
     if len(found) == 1:
         return Guess(_make_guess_finding(found[0].opcodes, "no other layout fits"), found[0].opcodes[0])
@@ -114,12 +144,19 @@ def _readings() -> Sequence[_Reading]:
     return tuple(found.values())
 
 
-def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
+@lru_cache(maxsize=4096)
+def _choose_readings(left: int, begin: bytes, error: bool, ends_multi: bool) -> Sequence[_Reading]:
+    """Returns the readings that a body's size, its first bytes and its end allow. `error`: the header has one."""
+    found = []
+    for each in _readings():
+        fits = ends_multi if each.record in MULTIS else _may_fit(each.record, left, begin)
+        if fits and (not error or operations()[each.opcodes[0]].response_on_error):
+            found.append(each)
+    return found
+
+
+def _fitting(reading: _Reading, message: bytes) -> Iterator[_Reading]:
     """The reading of a message, if the record consumes it exactly and gives values that a server would send."""
-    if err and not operations()[reading.opcodes[0]].response_on_error:
-        return
-    if reading.record in MULTIS and not message.endswith(_END_OF_MULTI):
-        return
     try:
         values, stop = find_form(reading.record).read(message, REPLY.size, Budget())
     except FAILURES:
@@ -130,9 +167,58 @@ def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
             yield _Reading(reading.record, opcodes, values)
 
 
+def _may_fit(record: str | None, left: int, begin: bytes) -> bool:
+    """Whether a record's size, and the count or length at its beginning, allow it to take so many bytes."""
+    size = _measure_record(record)
+    if not size.least <= left <= size.most:
+        return False
+    if not size.each:
+        return True
+    count = max(int.from_bytes(begin, signed=True), 0)
+    most = size.most_behind + (count * size.most_each if count else 0)
+    return size.least + count * size.each <= left <= most
+
+
+class _Size(NamedTuple):
+    """How many bytes a record takes.
+
+    each, most_each: the bytes of each thing that the number at its beginning counts, 0 if there is no such number.
+    most_behind: of all else, that number included.
+    """
+
+    least: int
+    most: float
+    each: int = 0
+    most_each: float = 0
+    most_behind: float = 0
+
+
+@cache
+def _measure_record(record: str | None) -> _Size:
+    steps = find_steps(record)
+    sizes = [_measure(step) for step in steps]
+    least, most = sum(size[0] for size in sizes), sum(size[1] for size in sizes)
+    if not steps or not isinstance(steps[0], Array | Leaf) or sizes[0][1] < inf:
+        return _Size(least, most)
+    each, most_each = _measure(steps[0].element) if isinstance(steps[0], Array) else (1, 1.0)
+    return _Size(least, most, each, most_each, _LENGTH + sum(size[1] for size in sizes[1:]))
+
+
+def _measure(step: Step) -> tuple[int, float]:
+    """Returns how many bytes a step of a record takes, at the least and at the most."""
+    if isinstance(step, Struct):
+        parts = [_measure(each) for each in step.steps]
+        return sum(least for least, _ in parts), sum(most for _, most in parts)
+    if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth):
+        return step.primitive.size, step.primitive.size
+    assert isinstance(step, Array) or (isinstance(step, Leaf) and isinstance(step.primitive, SizedBytes))
+    return _LENGTH, inf
+
+
+@lru_cache(maxsize=64)
 def _make_guess_finding(opcodes: tuple[int, ...], why: str) -> ZooKeeperGuessFinding:
     text = f"read as the reply to {_alternatives(opcodes)}; {why}"
-    return ZooKeeperGuessFinding(Severity.NOTE, "guessed-layout", text, opcodes=opcodes)
+    return ZooKeeperGuessFinding(Severity.NOTE, _CODE, text, opcodes=opcodes)
 
 
 def _make_undecided_finding(found: Sequence[_Reading]) -> Finding | None:
@@ -140,129 +226,9 @@ def _make_undecided_finding(found: Sequence[_Reading]) -> Finding | None:
         return None
     names = [operations()[code].name for each in found for code in each.opcodes]
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    return Finding(Severity.NOTE, "guessed-layout", f"too little to tell what it answers: {shown} would fit")
+    return Finding(Severity.NOTE, _CODE, f"too little to tell what it answers: {shown} would fit")
 
 
 def _alternatives(opcodes: Sequence[int]) -> str:
     names = [operations()[code].name for code in opcodes]
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-Values = Mapping[str, Any]
-
-_YEARS = range(946_684_800_000, 4_102_444_800_000)
-"""Milliseconds since 1970 from 2000 to 2100: a node's times, if they are not 0."""
-
-_FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
-_NO_NAMES = frozenset({"", ".", ".."})
-_SCHEME = re.compile(r"[a-zA-Z][\w.-]{0,63}")
-_ALL_RIGHTS = 31
-_COUNTERS, _VERSIONS = ("dataLength", "numChildren"), ("version", "cversion", "aversion")
-_LOWEST = -2
-"""Where versions begin in nodes that a server makes for itself: the root, the configuration, quotas."""
-
-_FIRST = ("version", "cversion", "aversion", "numChildren")
-"""What is 0 in a node that was just created."""
-
-
-def plausible(values: Values) -> bool:
-    """Returns whether a server would send these values together after a ReplyHeader."""
-    judged = (_RULES[name](value) for name, value in values.items() if name in _RULES)
-    return all(judged) and all(rule(values) for names, rule in _TOGETHER.items() if names <= values.keys())
-
-
-def answers(operation: str, values: Values) -> bool:
-    """Whether plausible values are such as this operation gives, of those whose responses have the same fields."""
-    return operation not in _OWN or _OWN[operation](values)
-
-
-def is_path(value: object) -> bool:
-    """Returns whether this is the path of a node."""
-    if not isinstance(value, str) or not value.startswith("/"):
-        return False
-    return value == "/" or all(map(_is_name, value[1:].split("/")))
-
-
-def _is_name(value: object) -> bool:
-    """Whether this is the name of a node within its parent."""
-    return isinstance(value, str) and value not in _NO_NAMES and "/" not in value and not _FORBIDDEN.search(value)
-
-
-def _make_list_judge(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda items: isinstance(items, list) and all(map(judge, items))
-
-
-def _is_stat(stat: Values) -> bool:
-    times = all(stat[name] == 0 or stat[name] in _YEARS for name in ("ctime", "mtime"))
-    versions = all(stat[name] >= _LOWEST for name in _VERSIONS)
-    return (
-        times
-        and versions
-        and all(stat[name] >= 0 for name in _COUNTERS)
-        and 0 <= stat["czxid"] <= min(stat["mzxid"], stat["pzxid"])
-    )
-
-
-def _is_scheme(value: object) -> bool:
-    return isinstance(value, str) and _SCHEME.fullmatch(value) is not None
-
-
-def _is_acl(entry: Values) -> bool:
-    return 0 <= entry["perms"] <= _ALL_RIGHTS and _is_scheme(entry["id"]["scheme"])
-
-
-def _is_client(found: Values) -> bool:
-    return _is_scheme(found["authScheme"])
-
-
-def _is_result(item: Values) -> bool:
-    """One of a multi; beside an error there is only its code."""
-    return item.keys() == {"type", "err"} or plausible({name: item[name] for name in item if name != "err"})
-
-
-_RULES: Mapping[str, Callable[[Any], bool]] = {
-    "path": is_path,
-    "stat": _is_stat,
-    "children": _make_list_judge(_is_name),
-    "ephemerals": _make_list_judge(is_path),
-    "acl": lambda found: bool(found) and _make_list_judge(_is_acl)(found),
-    "clientInfo": lambda found: bool(found) and _make_list_judge(_is_client)(found),
-    "totalNumber": lambda number: number >= 0,
-    "operations": _make_list_judge(_is_result),
-}
-"""What is asked of a field by its name; of any other, nothing."""
-
-
-def _counts_data(values: Values) -> bool:
-    return bool(values["stat"]["dataLength"] == len(values["data"] or b""))
-
-
-def _counts_children(values: Values) -> bool:
-    return bool(values["stat"]["numChildren"] == len(values["children"]))
-
-
-def _is_created(values: Values) -> bool:
-    stat = values["stat"]
-    once = stat["czxid"] == stat["mzxid"] == stat["pzxid"] and stat["ctime"] == stat["mtime"]
-    return once and not any(stat[name] for name in _FIRST)
-
-
-_TOGETHER: Mapping[frozenset[str], Callable[[Values], bool]] = {
-    frozenset({"data", "stat"}): _counts_data,
-    frozenset({"children", "stat"}): _counts_children,
-    frozenset({"path", "stat"}): _is_created,
-}
-"""What is asked of fields that stand together, each of which has passed its own rule."""
-
-
-def _results(*types: str) -> Callable[[Values], bool]:
-    """Whether all items of a multi that say their type are of these."""
-    return lambda values: all(item["type"] in types for item in values["operations"])
-
-
-_OWN: Mapping[str, Callable[[Values], bool]] = {
-    "reconfig": lambda values: (values["data"] or b"").startswith(b"server."),
-    "multi": _results("create", "create2", "delete", "check", "setData", "error"),
-    "multiRead": _results("getChildren", "getData", "error"),
-}
-"""QuorumMaj.toString; MultiOperationRecord."""

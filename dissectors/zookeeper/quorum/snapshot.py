@@ -16,8 +16,8 @@ Nothing here needs the whole message at once: it is read through a Window, and a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
-from struct import Struct
 from typing import Any, NamedTuple
 
 from dissectors.api import Body, Window
@@ -29,8 +29,7 @@ from dissectors.wire.embedded import CutList
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import fold_tree
-from dissectors.wire.plan import Array, Leaf, Step
-from dissectors.wire.plan import Struct as StructStep
+from dissectors.wire.plan import Array, Leaf, Plan, Step, inside
 from dissectors.wire.reader import Reader, trailing
 from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
 from dissectors.wire.varint import Unfit
@@ -155,7 +154,6 @@ def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
 def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> None:
     """A list behind its count."""
     spec, inner = step.spec, step.element
-    assert isinstance(inner, StructStep)
     count, at = _read_number(reader, shown, spec.name)
     if count <= 0:
         reader.leaf(spec, None if count < 0 else [], at, at - reader.at)
@@ -163,7 +161,7 @@ def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> N
     reader.need(count * inner.minimum, at, f"{spec.name} ({count} elements)")
     reader.enter(spec)
     reader.leaf(COUNT[LENGTH.type], count, at)
-    _read_items(reader, shown, spec.name, inner.steps, count)
+    _read_items(reader, shown, spec.name, inside(inner), count)
     reader.leave()
 
 
@@ -207,11 +205,6 @@ def _read_number(reader: Reader, shown: SnapshotExcerpt, name: str) -> tuple[int
     return number, reader.at + width
 
 
-_COUNT = Struct(">i")
-_HEAD = (("sessions", "SnapshotSession", False), ("acls", "SnapshotAcl", True))
-"""Lists behind a count: name, record, and whether what is not shown of it may be a secret."""
-
-
 def decode_values(message: bytes) -> Body:
     """Sessions, ACLs, nodes and the signature."""
     return stream_values(BytesWindow(message))
@@ -232,35 +225,36 @@ def decode_tree(message: bytes) -> Tree:
 
 
 @cache
-def _decoder(record: str) -> Decode:
-    return values_decoder(plan_of(record))
+def _list_decoders() -> Mapping[str, Decode]:
+    """The decoder of an item, by the name of its list; the nodes come last, and have no count."""
+    counted = [step for step in plan_of("SnapshotHead").steps if isinstance(step, Array)]
+    steps = {step.spec.name: inside(step.element) for step in counted} | {"nodes": plan_of("SnapshotNode").steps}
+    return {name: values_decoder(Plan(name, 0, each)) for name, each in steps.items()}
 
 
 def _values(shown: SnapshotExcerpt) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    at, read = 0, shown.message.read_bytes
-    for name, record, hides in _HEAD:
-        (count,) = _COUNT.unpack(read(at, _COUNT.size))
-        at += _COUNT.size
-        if count >= 0:
-            values[name], at = _items(shown, name, record, at, count, hides)
-        elif count == -1:
-            values[name] = None
-        else:
-            raise Unfit
-    values["nodes"], at = _items(shown, "nodes", "SnapshotNode", at, None, hides=False)
+    at, read, number = 0, shown.message.read_bytes, LENGTH.layout
+    for name in _list_decoders():
+        count = None
+        if name != "nodes":
+            (count,) = number.unpack(read(at, number.size))
+            at += number.size
+            if count < -1:
+                raise Unfit
+        values[name] = None
+        if count != -1:
+            values[name], at = _items(shown, name, at, count)
     signature = table("packets")["signature"]
-    tail = _COUNT.pack(len(signature)) + signature.encode()
+    tail = number.pack(len(signature)) + signature.encode()
     if read(at + len(ROOT), shown.end) != tail:
         raise Unfit
     return {**values, "signature": signature}
 
 
-def _items(
-    shown: SnapshotExcerpt, part: str, record: str, at: int, count: int | None, hides: bool
-) -> tuple[list[dict[str, Any]], int]:
+def _items(shown: SnapshotExcerpt, part: str, at: int, count: int | None) -> tuple[list[dict[str, Any]], int]:
     """The items of a list that are shown, and the offset behind all of them."""
-    data, limit, budget, decoder = shown.data, shown.limit, Budget(), _decoder(record)
+    data, limit, budget, decoder = shown.data, shown.limit, Budget(), _list_decoders()[part]
     if part == "sessions" and count is not None and count * SESSION > shown.end - at:
         raise Unfit
     items: list[dict[str, Any]] = []
@@ -281,4 +275,4 @@ def _items(
     passed = shown.skip_items(part, at, len(items), count)
     if passed.error is not None:
         raise passed.error
-    return CutList(items, len(items) + passed.items, hides=hides), passed.stop
+    return CutList(items, len(items) + passed.items, hides=part in _SECRET), passed.stop

@@ -51,6 +51,12 @@ def test_a_command_imports_only_what_it_needs(arguments: list[str]) -> None:
     assert not loaded & HEAVY
 
 
+def test_reading_a_capture_imports_no_masked_arrays() -> None:
+    commands = "; ".join(f"run([{name!r}, 'captures/kafka.pcap'])" for name in ("list", "stats", "doctor"))
+    loaded = loaded_by(f"from analyzer.cli.program import run\n{commands}")
+    assert not loaded & {"numpy.ma", "rich", "scapy.all", "textual", "tui"}
+
+
 def test_importing_the_command_line_is_cheap() -> None:
     assert not loaded_by("import analyzer.cli") & (HEAVY | {"click", "orjson"})
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from analyzer.columns.arrays import argsort_stable
+from analyzer.columns.arrays import argsort_stable, list_distinct
 from analyzer.columns.tables import PAGED_BYTES, ColumnTable, NameTable
 from dissectors.wire.fast_path import NULL64
 from tests.apart import apart, resident
@@ -142,3 +142,23 @@ def test_names_that_nobody_has_are_forgotten() -> None:
     assert names.text(1) == "b"
     assert (names.find_number("a"), names.find_number("b")) == (-1, 1)
     assert names.intern("a") == 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [3, 1, 3, -2],
+        [7] * 5,
+        [LARGE, 0, -LARGE, LARGE],
+        [[2, 1], [1, 0]],
+        [1.5, -0.5, 1.5],
+        ["b", "a", "b"],
+        [True, False, True],
+    ],
+)
+def test_distinct_values_are_those_of_numpy(values: list[object]) -> None:
+    array = np.array(values)
+    found = list_distinct(array)
+    assert found.dtype == array.dtype
+    assert found.tolist() == np.unique(array).tolist()

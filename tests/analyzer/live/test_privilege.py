@@ -121,6 +121,33 @@ def test_the_capturing_process_believes_sudo_and_not_its_argument() -> None:
     assert found["uids"] == [NOBODY] * 3
 
 
+BESIDE_A_THREAD = """
+import json, threading
+from pathlib import Path
+from analyzer.errors import CaptureError
+from analyzer.live.privilege import become, choose_identity
+end, problem = threading.Event(), ""
+threading.Thread(target=end.wait).start()
+try:
+    become(choose_identity({user!r}))
+except CaptureError as error:
+    problem = str(error)
+end.set()
+print(json.dumps(dict(problem=problem, status=Path("/proc/self/status").read_text())))
+"""
+
+
+@privileged
+def test_a_program_that_is_open_can_capture_without_rights_only() -> None:
+    """Its threads keep their way to dumpcap; one with rights would keep them, and is told so before it loses any."""
+    found = told(f"setpriv --reuid={NOBODY} --clear-groups {python('-c', BESIDE_A_THREAD.format(user=''))}")[0]
+    assert found["problem"] == ""
+    assert "NoNewPrivs:\t0" in found["status"]
+    found = told(python("-c", BESIDE_A_THREAD.format(user="nobody")))[0]
+    assert found["problem"].startswith("A program that is open already cannot give up its right to capture. ")
+    assert "Uid:\t0" in found["status"]
+
+
 LOOKING = """
 import json, os
 from analyzer.live.privilege import impersonate_sudo_caller

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,7 +107,12 @@ def scanned(
     """The packets of splits in their order behind the shuffle, and what is said of the files."""
     every = pa.Table.from_batches(scan_splits(chosen, files, options or Options()))
     packets = sorted(unbundled(every), key=lambda row: (row["connection"], row["place"], row["origin"]))
-    return packets, merge_notes(notes_in(every))
+    return packets, merged(notes_in(every))
+
+
+def merged(notes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is said of each file."""
+    return [asdict(note) for note in merge_notes(notes)]
 
 
 def notes_in(rows: pa.Table) -> list[dict[str, Any]]:
@@ -116,15 +122,13 @@ def notes_in(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 def unbundled(rows: pa.Table) -> list[dict[str, Any]]:
-    """The packets in rows of bundles and notes, in their order, as if each were a bundle, and without its count."""
+    """The packets in rows of bundles and notes, in their order, each with its payload behind it."""
     found = []
     for row in rows.to_pylist():
         if not row["connection"]:
             continue
-        (count,) = struct.unpack_from("<I", row["packet"])
-        records = np.frombuffer(row["packet"], PACKET, count, 4).copy()
-        rest = row["packet"][4 + records.nbytes :]
-        for record in records:
+        rest = row["payload"]
+        for record in np.frombuffer(row["packet"], PACKET).copy():
             size = int(record["captured"]) if record["position"] == BEHIND else 0
             place, origin = int(record["time"] + record["late"]), row["origin"] + int(record["after"])
             record["after"] = 0

@@ -6,9 +6,9 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,14 +17,19 @@ import pyarrow as pa
 
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.records import RecordBlock
+from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.finish import TOPIC_COLUMNS, replace_ids
-from analyzer.pipeline.local_export import build_all_tables
+from analyzer.pipeline.finish import TOPIC_COLUMNS, add_required_tables, finish_tables, replace_ids
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.origins import CountingOrigins
+from analyzer.pipeline.partition import LIBRARY
+from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
+from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import TABLES, build_schema
+from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.topic_names import NAMES, index_names, select_first_names
+from analyzer.session import Analysis
 from tests.analyzer.capture.writers import NS, T0, Frame, ethernet, ipv4, ipv6, pcap, tcp, udp
 from tests.analyzer.wire import (
     CLIENT,
@@ -51,6 +56,19 @@ GOLDEN = ROOT / "tests" / "golden" / "kafka"
 KEY = {"messages": "id", "exchanges": "request_id", "streams": "stream_id", "names": "id"}
 
 Rows = dict[str, list[dict[str, Any]]]
+
+
+def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator[TableBatch]:
+    """The tables' rows of all captures from one Analysis each, one capture after the other."""
+    for _, group in groupby(files, key=lambda file: file.capture):
+        inputs = list(group)
+        origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
+        packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
+        known, orders = make_rules(merge_rules(options.decode_as))
+        secrets = find_secrets(options, [file.path for file in inputs], LIBRARY)
+        with Analysis(packets, known, orders=orders, secrets=secrets) as session:
+            found = build_tables(session.load(), origins, options, named=add_required_tables(TABLES))
+            yield from finish_tables(found, TABLES)
 
 
 def rows_by_table(found: Iterable[TableBatch]) -> Rows:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
 from dissectors.wire.budget import USUAL, allow
+from tests.analyzer.pipeline.house import build_all_tables
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka-4.4.pcap.zst"
 

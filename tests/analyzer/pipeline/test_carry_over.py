@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,12 +18,17 @@ from analyzer.pipeline import carry_over, finish
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from analyzer.pipeline import partition, state_file
+from analyzer.errors import UserError
+from analyzer.messages.decode_as import make_rules
+from analyzer.pipeline import partition
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
+from analyzer.pipeline.checkpoint import FlowCheckpoint
 from analyzer.pipeline.options import Options
+from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.state_file import STATE, STATE_SCHEMA, BatchContext, build_pointer_rows
+from analyzer.pipeline.state_file import STATE, STATE_SCHEMA, BatchContext, OpenStates, StateCodec, write_states
 from analyzer.pipeline.table_schemas import TABLES
 from dissectors.kafka.conversation import KafkaConversation
 from tests.analyzer.capture.writers import NS, T0, Frame
@@ -34,7 +40,6 @@ from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, data_segments, fr
 NEEDED = finish.add_required_tables(TABLES)
 GOLDEN = ROOT / "tests" / "golden"
 HOUR = 3600 * NS
-COMPRESS = pa.compress
 SERVER_END = ("10.0.0.2", 9092)
 
 Texts = Mapping[str, list[str]]
@@ -65,10 +70,10 @@ class Run:
 
     def __init__(self, folder: Path, random: Random, options: Options | None = None) -> None:
         self._folder, self._random, self._options = folder, random, options or Options()
-        self._states = pa.Table.from_batches([], STATE_SCHEMA)
         self._number = 0
         self._latest: dict[str, int] = {}
         self.found: list[TableBatch] = []
+        self.carried: list[bytes | None] = []
 
     def batch(self, paths: Sequence[Path], close: bool = False) -> pa.Table:
         """Reads files and then deletes them; returns the state that is left."""
@@ -77,23 +82,27 @@ class Run:
         pointers = [] if not files else [scanned(files)]
         for table in pointers:
             self._note_latest(table, files)
-        before = self._folder / str(self._number - 1)
-        table = pa.concat_tables(
-            [*pointers, pa.Table.from_batches([build_pointer_rows(self._states, str(before), files)])]
-        )
-        carry = BatchContext(str(self._folder / str(self._number)), self._number, close, self._latest)
+        before, place = (str(self._folder / str(number)) for number in (self._number - 1, self._number))
+        try:
+            rows = [*OpenStates.find(before, self._latest, files).read_rows()]
+        except UserError as error:
+            self.found.append(TableBatch(NOTES, pa.record_batch([[json.dumps({"error": str(error)})]], ["note"])))
+            rows = []
+        table = pa.concat_tables([*pointers, pa.Table.from_batches(rows, POINTER_SCHEMA)])
+        carry = BatchContext(place, close, self._latest)
         states = []
         for part in dealt_out(table, self._random.randint(1, 4), self._random.choice((20, 1 << 16))):
             for each in partition.build_rows(part, files, self._options, carry, NEEDED):
                 if each.table == STATE:
                     states.append(each.batch)
+                    self.carried += each.batch["data"].to_pylist()
                 else:
                     self.found.append(each)
-        self._states = pa.Table.from_batches(states, STATE_SCHEMA)
+        write_states(place, "states.parquet", states)
         shutil.rmtree(before, ignore_errors=True)
         for path in paths:
             path.unlink()
-        return self._states
+        return pa.Table.from_batches(states, STATE_SCHEMA)
 
     def _note_latest(self, pointers: pa.Table, files: Sequence[CaptureFile]) -> None:
         folders = {file.capture: file.capture_name for file in files}
@@ -176,6 +185,16 @@ def test_fetch_sessions_go_on(tmp_path: Path, name: str) -> None:
     assert all(row["topics"] for row in fetches)
 
 
+def carried(data: bytes) -> FlowCheckpoint:
+    """The checkpoint of a connection."""
+    return StateCodec(make_rules({})[0].dissectors).decode(data)
+
+
+def waiting(data: bytes) -> int:
+    """How many of its rows are not written yet."""
+    return carried(data).rows.written.count(False)
+
+
 SILENT = [
     *frames(segments(talk(1, 2))),
     *frames([*opening(), Segment(CLIENT, 0, message(3))], replace(talk(), isn=(70_000, 90_000)), T0 + 10 * NS),
@@ -198,12 +217,12 @@ def test_what_is_left(tmp_path: Path) -> None:
     run = Run(tmp_path / "state", Random(1))
     first = frames([*opening(), Segment(CLIENT, 0, message(1)), Segment(CLIENT, len(message(1)), message(2)[:9])])
     (left,) = run.batch([write(folder / "1.pcap", first)]).to_pylist()
-    assert (left["waiting"], left["packets"], left["stream_id"]) == (1, 5, "10.0.0.1:40000>10.0.0.2:9092")
+    assert (waiting(left["data"]), carried(left["data"]).cells["packets"]) == (1, 5)
     assert not any(len(batch) for table, batch in run.found if table in ("messages", "streams"))
     later = frames(segments(talk(1)), replace(talk(), ends=(("10.0.0.9", 1), SERVER_END)), T0 + 2 * HOUR)
     states = run.batch([write(folder / "2.pcap", later)]).to_pylist()
     silent = next(each for each in states if each["connection"] == left["connection"])
-    assert (silent["uses"], silent["stream_id"], silent["path"]) == (1, None, None)
+    assert (silent["uses"], silent["end_ns"], silent["data"]) == (1, None, None)
     written = [row["id"] for table, batch in run.found if table == "messages" for row in batch.to_pylist()]
     assert "10.0.0.1:40000>10.0.0.2:9092/c/0" in written
 
@@ -235,7 +254,7 @@ def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.Monk
     requested = [(CLIENT, message(number)) for number in range(5)]
     packets = frames([*opening(), *data_segments(requested)])
     (left,) = run.batch([write(folder / "1.pcap", packets)]).to_pylist()
-    assert left["waiting"] == 2
+    assert waiting(left["data"]) == 2
     answers = [(CLIENT, b"".join(data for _, data in requested)), *((SERVER, answer(number)) for number in range(5))]
     run.batch([write(folder / "2.pcap", frames(data_segments(answers)[1:], begin=T0 + NS))])
     run.batch([], close=True)
@@ -248,17 +267,18 @@ def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
-    [(b"wireanalyze state 99\n", "has version 99"), (b"something else      \n", "is damaged"), (b"", "is damaged")],
+    ("version", "said"), [(b"99", "has version 99"), (b"some", "is damaged"), (None, "is damaged")]
 )
-def test_states_of_another_program(tmp_path: Path, head: bytes, said: str) -> None:
+def test_states_of_another_program(tmp_path: Path, version: bytes | None, said: str) -> None:
     folder = tmp_path / "capture"
     folder.mkdir()
     run = Run(tmp_path / "state", Random(1))
     first, second = frames([*opening(), Segment(CLIENT, 0, message(1))]), frames([Segment(SERVER, 0, answer(1))])
-    (left,) = run.batch([write(folder / "1.pcap", first)]).to_pylist()
-    file = tmp_path / "state" / "1" / left["path"]
-    file.write_bytes(head + file.read_bytes()[len(b"wireanalyze state 1\n") :] if head else b"")
+    left = run.batch([write(folder / "1.pcap", first)])
+    file = tmp_path / "state" / "1" / "states.parquet"
+    file.unlink() if version else file.write_bytes(b"PAR1")
+    if version:
+        pq.write_table(left.replace_schema_metadata({b"wireanalyze.state": version}), file)
     run.batch([write(folder / "2.pcap", second)])
     (complaint,) = complaints(run.found)
     assert said in complaint
@@ -275,12 +295,8 @@ def test_tls_sessions_go_on_and_no_secret_is_in_their_states(tmp_path: Path, eff
         packets += frames(EFFECTS[effect](encrypted, random), encrypted, T0 + number * NS)
     packets.sort(key=lambda frame: frame.time)
     keys = write_key_log(tmp_path / "keys", scripts)
-    remaining = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            state_file.pa, "compress", lambda data, **how: remaining.append(bytes(data)) or COMPRESS(data, **how)
-        )
-        in_batches(tmp_path, packets, random, options=Options(key_logs=(str(keys),)))
+    run = in_batches(tmp_path, packets, random, options=Options(key_logs=(str(keys),)))
+    remaining = [zlib.decompress(data) for data in run.carried if data]
     assert any(b"TlsSession" in data for data in remaining)
     secrets = {bytes.fromhex(line.split()[-1]) for line in keys.read_text().splitlines()}
     assert not any(secret in data for secret in secrets for data in remaining)

@@ -21,7 +21,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
 from analyzer.pipeline.scan import scan_splits, split_whole_files
 from analyzer.pipeline.sources import find_captures
-from analyzer.pipeline.state_file import BEFORE_ALL, ConnectionState
+from analyzer.pipeline.state_file import BEFORE_ALL
 from tests.analyzer.capture.writers import Frame, pcap, segment
 from tests.analyzer.pipeline.heaps import traffic, unbundled, write_all
 from tests.analyzer.pipeline.test_partition import SORTED
@@ -46,11 +46,14 @@ def scanned(folder: Path, contents: Sequence[bytes], *, shuffled: bool = False) 
 
 def states(names: Sequence[bytes]) -> pa.Table:
     """Rows that the batch before has left, known by `uses`."""
-    packets = [
-        json.dumps(ConnectionState("c", None, None, None, None, None, uses, True, None, None, None)).encode()
-        for uses in range(len(names))
+    packets = [json.dumps(["c", None, uses, True]).encode() for uses in range(len(names))]
+    columns = [
+        pa.array(names, pa.binary()),
+        [BEFORE_ALL] * len(names),
+        [-1] * len(names),
+        pa.array(packets),
+        [b""] * len(names),
     ]
-    columns = [pa.array(names, pa.binary()), [BEFORE_ALL] * len(names), [-1] * len(names), pa.array(packets)]
     return pa.Table.from_batches(
         [pa.record_batch([pa.array(c) for c in columns], POINTER_SCHEMA.names).cast(POINTER_SCHEMA)]
     )

@@ -13,7 +13,15 @@ import pytest
 
 from analyzer.errors import UserError
 from analyzer.pipeline import ledger
-from analyzer.pipeline.ledger import FileMark, FilePlan, Ledger, is_open_for_writing, plan_files, record_batch
+from analyzer.pipeline.ledger import (
+    FileMark,
+    FilePlan,
+    KnownFile,
+    Ledger,
+    is_open_for_writing,
+    plan_files,
+    record_files,
+)
 from analyzer.pipeline.table_schemas import VERSION
 
 LONG_AGO = time.time() - 10_000
@@ -31,7 +39,7 @@ def ring(folder: Path, *names: str) -> dict[str, str]:
 
 
 def planned(told: Ledger, files: dict[str, str], *, close: bool = False) -> tuple[list[str], list[str], dict[str, str]]:
-    found: FilePlan = plan_files(told, files, settle=60, close=close)
+    found: FilePlan = plan_files(told.files, files, told.waiting, settle=60, close=close)
     lost = {os.path.basename(path): reason for path, reason in found.lost.items()}
     return sorted(map(os.path.basename, found.new)), sorted(map(os.path.basename, found.waiting)), lost
 
@@ -41,10 +49,11 @@ def told(tmp_path: Path) -> Ledger:
     return Ledger(str(tmp_path / "tables"), "{}")
 
 
-def done(told: Ledger, files: dict[str, str], batch: int = 1, *, ends: bool = False) -> None:
-    found = plan_files(told, files, settle=60, close=False)
-    record_batch(told, found.new, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
-    told.waiting = list(found.waiting)
+def done(told: Ledger, files: dict[str, str], *, end: list[int] | None = None, apart: tuple[str, ...] = ()) -> None:
+    """A batch that reads all that is finished, but for files that are put apart."""
+    found = plan_files(told.files, files, told.waiting, settle=60)
+    read = [path for path in found.new if os.path.basename(path) not in apart]
+    told.files, told.waiting = record_files(told.files, found, dict.fromkeys(read, end)), found.waiting
 
 
 def test_what_is_finished_is_read_once(tmp_path: Path, told: Ledger) -> None:
@@ -95,13 +104,13 @@ def test_what_has_grown_is_read_on(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     (tmp_path / "1").write_bytes(bytes(9_000))
     os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO))
-    done(told, files, ends=True)
+    done(told, files, end=[7])
     with open(tmp_path / "1", "ab") as file:
         file.write(b"more")
     assert planned(told, files) == ([], ["1"], {})
     os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO))
     assert planned(told, files) == (["1"], [], {})
-    assert plan_files(told, files, settle=60, close=False).grown == {str(tmp_path / "1"): [7]}
+    assert plan_files(told.files, files, settle=60).grown == {str(tmp_path / "1"): [7]}
     os.truncate(tmp_path / "1", 8_000)
     assert planned(told, files)[2] == {"1": "it has changed since it was read: what is new in it is not in the tables"}
 
@@ -122,9 +131,8 @@ def test_what_has_grown_and_cannot_be_read_on_is_reported(tmp_path: Path, told: 
     new, waiting, lost = planned(told, files)
     assert (new, waiting) == ([], [])
     assert lost == {"1": f"it has grown since it was read: its last {len(more):,} bytes are not in the tables"}
-    done(told, files, 2)
+    done(told, files)
     assert planned(told, files) == ([], [], {})
-    assert told.quarantined[str(tmp_path / "1")].batch == 2
 
 
 def test_what_vanished_is_reported_once(tmp_path: Path, told: Ledger) -> None:
@@ -135,18 +143,16 @@ def test_what_vanished_is_reported_once(tmp_path: Path, told: Ledger) -> None:
     left = {path: name for path, name in files.items() if not path.endswith("3")}
     assert planned(told, left) == ([], [], {"3": "it vanished before it was read"})
     assert planned(told, files)[2]["3"].startswith("it cannot be read: No such file")
-    done(told, left, 2)
+    done(told, left)
     assert planned(told, left) == ([], [], {})
-    assert list(told.quarantined) == [str(tmp_path / "3")]
 
 
 def test_what_was_read_and_is_removed_is_forgotten(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     done(told, files)
     (tmp_path / "1").unlink()
-    done(told, {str(tmp_path / "2"): "ring"}, 2)
-    assert list(told.read) == [str(tmp_path / "2")]
-    assert told.quarantined == {}
+    done(told, {str(tmp_path / "2"): "ring"})
+    assert list(told.files) == [str(tmp_path / "2")]
 
 
 def test_what_waits_in_other_sources_stays(tmp_path: Path, told: Ledger) -> None:
@@ -155,7 +161,7 @@ def test_what_waits_in_other_sources_stays(tmp_path: Path, told: Ledger) -> None
     os.utime(tmp_path / "2")
     done(told, files)
     assert planned(told, {}) == ([], ["2"], {})
-    done(told, {}, 2)
+    done(told, {})
     os.utime(tmp_path / "2", (LONG_AGO, LONG_AGO))
     assert planned(told, files) == (["2"], [], {})
 
@@ -169,18 +175,10 @@ def test_a_folder_that_is_not_mounted_for_a_while(tmp_path: Path, told: Ledger) 
     (tmp_path / "mount").rename(tmp_path / "elsewhere")
     (tmp_path / "mount").mkdir()
     assert planned(told, {}) == ([], ["3"], {})
-    done(told, {}, 2)
+    done(told, {})
     (tmp_path / "mount").rmdir()
     (tmp_path / "elsewhere").rename(tmp_path / "mount")
     assert planned(told, files) == ([], ["3"], {})
-
-
-def test_trouble_with_files_that_are_removed_is_forgotten_in_the_end(tmp_path: Path, told: Ledger) -> None:
-    files = ring(tmp_path, "1", "2")
-    record_batch(told, {}, {}, {}, {str(tmp_path / "0"): "it vanished", str(tmp_path / "1"): "it is damaged"}, 1)
-    assert len(told.quarantined) == 2
-    done(told, files, 2)
-    assert list(told.quarantined) == [str(tmp_path / "1")]
 
 
 @pytest.mark.parametrize("at_all", [False, True])
@@ -188,14 +186,24 @@ def test_what_changes_while_it_is_read_is_read_on(tmp_path: Path, told: Ledger, 
     """at_all: whether something of it was read."""
     files = ring(tmp_path, "1", "2")
     path = str(tmp_path / "1")
-    found = plan_files(told, files, settle=60, close=False)
+    found = plan_files(told.files, files, settle=60)
     with open(path, "ab") as file:
         file.write(b"more")
     os.utime(path, (LONG_AGO, LONG_AGO + 1))
-    read = {each: mark for each, mark in found.new.items() if at_all or each != path}
-    record_batch(told, found.new, read, {each: [7] for each in read}, {path: "it has changed since the run began"}, 1)
-    after = plan_files(told, files, settle=60, close=False)
+    told.files = record_files(told.files, found, {each: [7] for each in found.new if at_all or each != path})
+    after = plan_files(told.files, files, settle=60)
     assert (list(after.new), dict(after.grown)) == ([path], {path: [7]} if at_all else {})
+
+
+def test_reading_on_that_failed_is_tried_again(tmp_path: Path, told: Ledger) -> None:
+    files = ring(tmp_path, "1", "2")
+    done(told, files, end=[7])
+    for more in range(2):
+        with open(tmp_path / "1", "ab") as file:
+            file.write(b"more")
+        os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO + more))
+        assert plan_files(told.files, files, settle=60).grown == {str(tmp_path / "1"): [7]}
+        done(told, files, apart=("1",))
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="this system has no leases")
@@ -222,22 +230,19 @@ print(is_open_for_writing({str(path)!r}))
 
 def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
-    record_batch(told, {}, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
-    assert planned(told, files) == (["2"], [], {})
+    done(told, files, apart=("1",))
+    assert planned(told, files) == ([], [], {})
     (tmp_path / "1").write_bytes(b"a capture now")
     os.utime(tmp_path / "1", (LONG_AGO - 50, LONG_AGO - 50))
-    assert planned(told, files) == (["1", "2"], [], {})
+    assert planned(told, files) == (["1"], [], {})
 
 
 def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     os.utime(tmp_path / "2")
-    told.number_capture("ring")
-    path = str(tmp_path / "1")
-    record_batch(
-        told, {}, {path: FileMark.from_file(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3
-    )
-    told.waiting = list(files)
+    mark = FileMark.from_file(str(tmp_path / "1"))
+    told.files = {str(tmp_path / "1"): KnownFile(mark, True, [90, 2, 17, ["<"]]), str(tmp_path / "2"): KnownFile(mark)}
+    told.waiting, told.batches = list(files), 3
     told.save(str(tmp_path))
     assert Ledger.load(str(tmp_path), told.folder, told.settings) == told
     assert Ledger.load(str(tmp_path / "other"), "a", "b") == Ledger("a", "b")

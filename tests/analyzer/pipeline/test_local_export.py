@@ -21,12 +21,21 @@ from analyzer.errors import UserError
 from analyzer.export import objects
 from analyzer.export.folder import create_filled_folder
 from analyzer.export.packets import with_partners
-from analyzer.pipeline.local_export import build_all_tables, write_tables
+from analyzer.pipeline.local_export import write_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES, build_schema
 from analyzer.session import Session
-from tests.analyzer.pipeline.house import EFFECTS, Rows, cut, dealt, golden_frames, in_order, rows_by_table
+from tests.analyzer.pipeline.house import (
+    EFFECTS,
+    Rows,
+    build_all_tables,
+    cut,
+    dealt,
+    golden_frames,
+    in_order,
+    rows_by_table,
+)
 
 ROOT = Path(__file__).parents[3]
 MIXED = ROOT / "captures" / "mixed.pcapng"

@@ -82,7 +82,7 @@ def test_the_tables_are_those_of_one_process(
     assert without_notes(made) == without_files(expected)
     notes = [json.loads(note) for found in made if found.table == NOTES for note in found.batch.column(0).to_pylist()]
     assert len(notes) == len(find_captures([str(house)]).files)
-    assert {Path(note["file"]).parent.name for note in notes if note["findings"]} == {"damaged"}
+    assert {Path(note["path"]).parent.name for note in notes if note["findings"]} == {"damaged"}
 
 
 @pytest.mark.parametrize("seed", range(6))

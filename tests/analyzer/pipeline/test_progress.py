@@ -46,11 +46,11 @@ def test_nobody_looks_or_nothing_can_be_written(tmp_path: Path) -> None:
 def test_a_scan_is_counted_as_it_passes(tmp_path: Path) -> None:
     """Packets, not the rows that have them, nor what is said of a file."""
     pa = pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
-    from analyzer.pipeline.pointers import PACKET, POINTER_SCHEMA, build_note, bundle_records
+    from analyzer.pipeline.pointers import PACKET, POINTER_SCHEMA, build_note
 
-    bundles = bundle_records(np.zeros(5, PACKET), np.array([4, 1]))
+    bundles = [np.zeros(count, PACKET).tobytes() for count in (4, 1)]
     batches = [
-        pa.record_batch([pa.array([b"a", b"b"]), [0, 0], [1, 9], bundles], schema=POINTER_SCHEMA),
+        pa.record_batch([pa.array([b"a", b"b"]), [0, 0], [1, 9], bundles, [b"", b""]], schema=POINTER_SCHEMA),
         build_note(0, {"a": 1}),
     ]
     assert list(count_batches(iter(batches), 9, str(tmp_path))) == batches

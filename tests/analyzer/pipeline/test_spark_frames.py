@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from analyzer.errors import UserError
 from analyzer.pipeline import spark_frames
-from analyzer.pipeline.file_notes import merge_notes
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import scan_splits
 from analyzer.pipeline.sources import CaptureSources, find_captures
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 def rows_of(frame: DataFrame) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Packets and notes."""
     every = frame.toArrow()
-    return heaps.unbundled(every), merge_notes(heaps.notes_in(every))
+    return heaps.unbundled(every), heaps.merged(heaps.notes_in(every))
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def test_files_that_spark_reads(spark: SparkSession, heap: Path) -> None:
     one = as_one_process_reads(local.files)
     assert plain([row for row in rows if int(row["origin"]) >> 40 in (0, 5)]) == sorted(one * 2)  # type: ignore[call-overload]
     assert [note["error"] for note in notes] == [None] * 6
-    assert [note["file"] for note in notes if note["passed_over"]] == [found.files[4].path]
+    assert [note["path"] for note in notes if note["passed_over"]] == [found.files[4].path]
     assert {note["bytes"] for note in notes} == {file.size for file in found.files}
 
 

@@ -16,10 +16,10 @@ import zstandard
 
 from analyzer.capture.pcapng_format import MAGIC, encode_secrets
 from analyzer.pipeline import tls_secrets
-from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.partition import LIBRARY
 from analyzer.pipeline.sources import find_captures
+from tests.analyzer.pipeline.house import build_all_tables
 from tests.golden.truth import GOLDEN
 
 TLS = GOLDEN / "tls"

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.command import decode_json, decode_json_body
+from dissectors.api import Context, Role
+from dissectors.rocketmq.body import decode_rest
 from dissectors.rocketmq.secrets import SECRETS
+from dissectors.wire.frame import Frame
+from dissectors.wire.json_strict import decode_json
 from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.varint import Unfit
@@ -46,8 +49,9 @@ def test_depth_is_bounded(opener: bytes, inner: bytes, closer: bytes) -> None:
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
 def test_it_leaves_secrets_to_the_other(name: str) -> None:
+    data = b'{"user":{"%b":"hunter2"}}' % name.encode()
     with pytest.raises(Unfit):
-        decode_json_body(b'{"user":{"%b":"hunter2"}}' % name.encode())
+        decode_rest(Frame(data, 0, len(data)), 0, "json", Context(Role.REQUEST))
 
 
 VALUES = st.recursive(

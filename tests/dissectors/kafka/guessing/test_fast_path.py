@@ -47,7 +47,7 @@ def assert_same(messages: list[bytes]) -> None:
     whole = [each for each in messages if len(each) >= 8]
     found = ColumnScales(whole).list_candidates()
     for each, fits in zip(whole, found, strict=True):
-        assert choose_believed(fits, len(each)) == candidates(each)
+        assert choose_believed(fits) == candidates(each)
 
 
 @pytest.mark.sampled(2)

@@ -22,7 +22,7 @@ TEXT: Pieces = (("string", (("h", 0), True)),)
 BYTES: Pieces = (("bytes", (("h", 0), True)),)
 RECORDS: Pieces = (("records", (("i", 0), True)),)
 TAGS: Pieces = (("tags", ((0, INT32),)),)
-LIST: Pieces = (("list", (("i", 0), False, INT32)),)
+LIST: Pieces = (("list", (("i", 0), False, INT32, 4)),)
 
 
 def weigh(layout: Pieces, data: bytes) -> float:

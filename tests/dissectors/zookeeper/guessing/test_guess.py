@@ -14,7 +14,8 @@ from dissectors.finding import Finding
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, guess, is_path
+from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, format_hints, guess
+from dissectors.zookeeper.guessing.plausible import is_path
 from dissectors.zookeeper.labels import error_name
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, golden, reply, ustring, vector
@@ -31,6 +32,9 @@ def read(message: bytes) -> tuple[Body, Finding | None]:
     body, tree = ZOOKEEPER.values(message, ORPHAN), ZOOKEEPER.tree(message, ORPHAN)
     assert_tiles(tree)
     assert fold_tree(tree, error_name) == body
+    hinted = Context(Role.RESPONSE, extra=format_hints(message))
+    assert ZOOKEEPER.values(message, hinted) == body
+    assert ZOOKEEPER.tree(message, hinted) == tree
     return body, next((each for each in body.findings if each.code == "guessed-layout"), None)
 
 
