@@ -128,6 +128,7 @@ class Chatter:
         self.ask(8, 2, body + array(text("a") + array(partition)), answer)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_chatter(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chatter = Chatter(Random(seed))
