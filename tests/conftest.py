@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from random import Random
@@ -21,6 +22,10 @@ os.environ["WIREANALYZE_CONFIG"] = os.devnull
 os.environ["XDG_STATE_HOME"] = os.devnull
 # As often as the program itself has Textual paint (tui.FRAMES).
 os.environ["TEXTUAL_FPS"] = "250"
+
+# Who starts the tests in the background may ignore interrupts, and so would every program that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SLOW_HERE = (HealthCheck.too_slow,)
 
