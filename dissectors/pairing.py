@@ -9,7 +9,7 @@ requests. If messages of a protocol change how later ones are read, the protocol
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -45,16 +45,19 @@ MOST_TRIED = 16
 
 @dataclass(slots=True)
 class UnansweredRequests:
-    """Requests that wait for their answers: the oldest of each key first, so many at most in all."""
+    """Requests that wait for their answers: the oldest of each key first, so many at most in all.
 
-    waiting: OrderedDict[Key, deque[Waiting]] = field(default_factory=OrderedDict, kw_only=True)
+    They are lists, because an empty deque takes 700 bytes more, and a capture may have many connections.
+    """
+
+    waiting: OrderedDict[Key, list[Waiting]] = field(default_factory=OrderedDict, kw_only=True)
     count: int = field(default=0, kw_only=True)
 
     def remember(self, key: Key, request: Waiting) -> None:
         """Puts a request behind those that wait under its key; the oldest key goes when there are too many."""
         if self.count == MOST_WAITING:
             self.claim(next(iter(self.waiting)))
-        self.waiting.setdefault(key, deque()).append(request)
+        self.waiting.setdefault(key, []).append(request)
         self.count += 1
 
     def oldest(self, key: Key, fits: Fits) -> Waiting | None:
@@ -67,7 +70,7 @@ class UnansweredRequests:
         if queue is None:
             return None
         if fits is None:
-            request = queue.popleft()
+            request = queue.pop(0)
         else:
             fitting = self.oldest(key, fits)
             if fitting is None:
@@ -86,7 +89,7 @@ class UnansweredRequests:
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Gives the requests that wait other handles: `numbers` has the new one by the old."""
         for key, queue in self.waiting.items():
-            self.waiting[key] = deque(request.with_number(numbers) for request in queue)
+            self.waiting[key] = [request.with_number(numbers) for request in queue]
 
 
 @dataclass(slots=True)

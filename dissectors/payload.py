@@ -8,10 +8,11 @@ bytes are those that the application wrote: decompressed, and taken out of their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dissectors.message import Role, Values
 from dissectors.slotted import make_slotted
+from dissectors.symbolic_values import Integer
 
 LoadRequest: TypeAlias = Callable[[], Values | None]
 """The values of the request that a message answers, decoded when asked for; None where that is unknown."""
@@ -67,6 +68,6 @@ class Payloads:
     carriers: Callable[[], Carriers | None] = anything
 
 
-def number(value: object) -> int | None:
-    """Returns a value as an integer; None if it is not one."""
-    return value if type(value) is int else None
+def number(value: object) -> Any:
+    """Returns a value as an integer, which may be symbolic; None if it is not one."""
+    return value if type(value) is int or type(value) is Integer else None

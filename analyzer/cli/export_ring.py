@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from analyzer.cli.inputs import merge_decode_as
-from analyzer.cli.keys import find_password_file, list_key_files, make_key_ring
 from analyzer.cli.ring_options import check_ring_options
 from analyzer.errors import UserError
 from analyzer.export.forms import ExportRequest
@@ -40,7 +38,7 @@ def export_ring(
     assert ring.state is not None
     _check(request, decode_as, narrowed)
     extras.require_extra("parquet", "export --as parquet")
-    from analyzer.cli.pipeline import tell
+    from analyzer.cli.pipeline import find_worker_keys, tell
     from analyzer.pipeline import ring_capture
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import Options
@@ -50,18 +48,13 @@ def export_ring(
     found = find_captures(files, needed=False)
     if found.remote:
         raise UserError(f"{found.remote[0]} is not a file. Give files and folders of a mounted file system.")
-    logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
-    password = find_password_file()
-    make_key_ring()  # reports wrong keys at once
     size = sum(file.size for file in found.files)
     options = Options(
         decode_as=tuple(merge_decode_as(decode_as).items()),
         limits=request.limits,
         fields=request.fields is not False,
         partitions=choose_jobs(size) if jobs is None else jobs,
-        key_logs=logs,
-        private_keys=keys,
-        key_password=None if password is None else os.path.abspath(password),
+        **find_worker_keys(),
     )
     settle = SETTLE_SECONDS if ring.settle is None else ring.settle
     report = ring_capture.run(

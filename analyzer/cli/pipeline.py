@@ -152,9 +152,7 @@ def command(
     found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
-    logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
-    password = find_password_file()
-    make_key_ring()  # reports wrong keys before a worker fails
+    keys = find_worker_keys()
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
@@ -166,9 +164,7 @@ def command(
             window=window or WINDOW,
             partitions=partitions,
             counts=counts,
-            key_logs=logs,
-            private_keys=keys,
-            key_password=None if password is None else os.path.abspath(password),
+            **keys,
         )
         found = spark_frames.list_remote_files(session, found)
         if state is None:
@@ -184,6 +180,15 @@ def command(
     tell(report)
     if state is None and not report.rows["messages"]:
         raise UserError("No message was found. `wireanalyze protocols` lists the protocols that are decoded.")
+
+
+def find_worker_keys() -> dict[str, Any]:
+    """Returns what Options say of keys. Raises UserError for wrong ones, before a worker fails."""
+    logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
+    password = find_password_file()
+    make_key_ring()
+    where = None if password is None else os.path.abspath(password)
+    return {"key_logs": logs, "private_keys": keys, "key_password": where}
 
 
 def tell(report: RunReport) -> None:

@@ -77,6 +77,15 @@ class NameResolver:
         last = bisect_right(names, row, key=_row) - 1
         return names[max(last, 0)] if scope is None or last >= 0 else None
 
+    def find_scoped(self, kind: str, key: str, scope: str, rows: Ints) -> tuple[list[str | None], Ints]:
+        """Returns the names of an id at rows of one connection: the different ones, and for each row its number.
+
+        None stands for no name. Each row's name is that of find().
+        """
+        names = self._known.get(self._make_id(kind, key, int(rows[0]), scope), [])
+        places = np.searchsorted(np.array([known.row for known in names], np.int64), rows, "right")
+        return [None, *(known.name for known in names)], places
+
     def _make_id(self, kind: str, key: str, row: int, scope: str | None) -> _Id:
         return (kind, key) if scope is None else (kind, key, scope, int(self.session.rows.cell("stream", row)))
 

@@ -8,7 +8,7 @@ them back into their order would be a copy more. What is like nothing is decoded
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, repeat, starmap
 from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
@@ -21,16 +21,35 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks
+from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.jsonable import JsonWriter, Limits
+from analyzer.decode.payloads import read_payloads
+from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make_findings, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
+from analyzer.pipeline.record_values import format_records, format_template_records
+from analyzer.pipeline.topic_values import (
+    TopicValueReader,
+    TopicValues,
+    format_topic_values,
+    parse_topic_values,
+    read_topic_values,
+)
 from dissectors.api import Body, Context, Dissector
+from dissectors.message import Values
+from dissectors.payload import Payload
 from dissectors.symbolic_values import WrittenValue
 
-TEXTS = ("info", "fields")
+RECORDS = "records"
+"""The slot of the records that it carries (record_values.py)."""
+
+TEXTS = ("info", "fields", RECORDS)
 """Slots that differ from row to row; of the others there are few different ones."""
+
+TOPICS = "topics"
+"""The slot of what a message names (topic_values.py)."""
 
 _Kind = TypeVar("_Kind")
 
@@ -51,14 +70,14 @@ class DistinctValues(Generic[_Kind]):
         return list(self._numbers)
 
 
-Errors: TypeAlias = DistinctValues[tuple[int, str] | None]
-Findings: TypeAlias = DistinctValues[tuple[tuple[str, str, str], ...]]
+ErrorValue: TypeAlias = tuple[int, str] | None
+FindingValues: TypeAlias = tuple[tuple[str, str, str], ...]
 """Severity, code and text of each finding of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyColumns:
-    """The content of n bodies as columns: `texts` by slot, and numbers into `errors` and `findings`.
+    """The content of n bodies as columns: `texts` by slot, and numbers into `errors`, `findings` and `topics`.
 
     rows: their numbers, alike ones one after the other.
     """
@@ -66,8 +85,9 @@ class BodyColumns:
     rows: Ints
     texts: dict[str, pa.Array]
     numbers: dict[str, Ints]
-    errors: Errors
-    findings: Findings
+    errors: DistinctValues[ErrorValue]
+    findings: DistinctValues[FindingValues]
+    topics: DistinctValues[TopicValues]
 
 
 class _TextPieces(NamedTuple):
@@ -88,11 +108,14 @@ class _TextPieces(NamedTuple):
 
 @dataclass(slots=True)
 class _Draft:
-    """A Told in the making, group by group: `order` has the places of rows as they come."""
+    """BodyColumns in the making, group by group: `order` has the places of rows as they come."""
 
     order: list[Ints] = field(default_factory=list)
     texts: dict[str, list[_TextPieces]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
+    values: dict[str, DistinctValues[Any]] = field(
+        default_factory=lambda: {slot: DistinctValues() for slot in _PARSERS}
+    )
 
 
 class DecoderMemory:
@@ -102,8 +125,9 @@ class DecoderMemory:
     """
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
-        self.slots = tuple(slot for slot in BODY_KEYS_IN_ORDER if slot in slots)
+        self.slots = tuple(slot for slot in (*BODY_KEYS_IN_ORDER, TOPICS, RECORDS) if slot in slots)
         self.marking, self.json, self.templates = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
+        self.topics = TopicValueReader()
         self.grows: dict[tuple[int, ...], float] = {}
 
 
@@ -112,7 +136,8 @@ class BodyReader:
 
     def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
-        self._marking, self._json = learned.marking, learned.json
+        self._marking, self._json, self._topics = learned.marking, learned.json, learned.topics
+        self._naming = TopicNamer(reader.session)
         self._decoder = TemplateDecoder(
             reader, self._format_body, learned.templates, needs_requests="info" in self._slots
         )
@@ -120,28 +145,30 @@ class BodyReader:
     def read_bodies(self, rows: Ints) -> BodyColumns:
         """Reads the bodies of `rows`, in any order, as columns."""
         self._marking.nested.forget()
-        errors, findings = Errors(), Findings()
         draft, left = _Draft(), np.ones(len(rows), bool)
         groups = self._decoder.find_groups(rows)[::-1]
         while groups:  # what was read of a group goes with it
             group = groups.pop()
             left[group.places] = False
-            self._add_group(draft, group, errors, findings)
+            self._add_group(draft, group)
         rest = np.flatnonzero(left)
         if len(rest) or not draft.order:
-            self._add_plain(draft, rest, rows[rest], errors, findings)
-        return _finish_draft(draft, rows, errors, findings)
+            self._add_plain(draft, rest, rows[rest])
+        return _finish_draft(draft, rows)
 
     def _format_body(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
-        slot_texts = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
-        return (
-            {**slot_texts, "info": escape_line_breaks(dissector.info(body, context))}
-            if "info" in self._slots
-            else slot_texts
-        )
+        texts = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
+        if "info" in self._slots:
+            texts["info"] = escape_line_breaks(dissector.info(body, context))
+        if TOPICS in self._slots:
+            getters = self._topics.find_getters(dissector, context)
+            texts[TOPICS] = format_topic_values(dissector.name, getters, body.values, self._marking)
+        if RECORDS in self._slots:
+            texts[RECORDS] = format_template_records(dissector, context, body.values, self._marking)
+        return texts
 
-    def _add_group(self, draft: _Draft, group: TemplateGroup, errors: Errors, findings: Findings) -> None:
+    def _add_group(self, draft: _Draft, group: TemplateGroup) -> None:
         places = group.places
         draft.order.append(places)
         for slot in self._slots:
@@ -150,28 +177,37 @@ class BodyReader:
                 draft.texts.setdefault(slot, []).append(_build_group_texts(group, slot))
                 continue
             constant = [part for part in parts if type(part) is bytes]
+            assign, parse = draft.values[slot].assign_number, _PARSERS[slot]
             if len(constant) == len(parts):
-                number = np.full(len(places), _number_value(b"".join(constant), slot, errors, findings))
+                number = np.full(len(places), assign(parse(b"".join(constant))))
             else:
                 texts = _build_group_texts(group, slot).build_array().dictionary_encode()
-                numbers = [_number_value(text, slot, errors, findings) for text in texts.dictionary.to_pylist()]
+                numbers = list(map(assign, map(parse, texts.dictionary.to_pylist())))
                 number = np.array(numbers, np.int64)[texts.indices.to_numpy()]
             draft.numbers.setdefault(slot, []).append(number)
 
-    def _add_plain(self, draft: _Draft, places: Ints, rows: Ints, errors: Errors, findings: Findings) -> None:
+    def _add_plain(self, draft: _Draft, places: Ints, rows: Ints) -> None:
         found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
-        for row in self._decode_rows(rows):
+        getters, keys = self._topics.find_row_getters(self._reader.session, rows)
+        protocols = self._reader.read_column("protocol", rows).values()
+        decoded = zip(rows.tolist(), self._decode_rows(rows), keys.tolist(), protocols, strict=True)
+        for number, row, key, protocol in decoded:
             if "error" in row:
                 error = row["error"]
-                found["error"].append(
-                    errors.assign_number(None if error is None else (error["code"], escape_surrogates(error["name"])))
-                )
+                value = None if error is None else (error["code"], escape_surrogates(error["name"]))
+                found["error"].append(draft.values["error"].assign_number(value))
             if "findings" in row:
-                found["findings"].append(findings.assign_number(_build_findings_key(row["findings"])))
+                found["findings"].append(draft.values["findings"].assign_number(_build_findings_key(row["findings"])))
             if "info" in row:
                 found["info"].append(row["info"].encode("utf-8", "backslashreplace"))
-            if "fields" in row:
+            if "fields" in found:
                 found["fields"].append(self._json.dumps(row["fields"]))
+            if TOPICS in found:
+                found[TOPICS].append(
+                    draft.values[TOPICS].assign_number(read_topic_values(protocol, getters[key], row["fields"]))
+                )
+            if RECORDS in found:
+                found[RECORDS].append(format_records(self._list_payloads(number, row["fields"])))
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
@@ -179,21 +215,38 @@ class BodyReader:
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
+    def _list_payloads(self, row: int, values: Values) -> Iterable[Payload]:
+        session = self._reader.session
+        dissector, context = find_dissector(session, row), read_context(session, row)
+        if dissector is None:
+            return ()
+        return read_payloads(session, self._naming, row, dissector, Body(dict(values), None), context)
+
     def _decode_rows(self, rows: Ints) -> Iterator[dict[str, Any]]:
+        keys = [slot if slot in BODY_KEYS_IN_ORDER else "fields" for slot in self._slots]
         for part in split_rows(self._reader.session, rows):
-            yield from self._reader.read_objects(self._slots, part)
+            yield from self._reader.read_objects(keys, part)
 
 
-def _number_value(text: bytes | str, slot: str, errors: Errors, findings: Findings) -> int:
-    """The number of what a JSON text of a slot says."""
+def _parse_error(text: bytes | str) -> ErrorValue:
     value = orjson.loads(text)
-    if slot == "findings":
-        return findings.assign_number(_build_findings_key(value))
-    return errors.assign_number(None if value is None else (value["code"], value["name"]))
+    return None if value is None else (value["code"], value["name"])
 
 
-def _build_findings_key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, str, str], ...]:
+def _parse_findings(text: bytes | str) -> FindingValues:
+    return _build_findings_key(orjson.loads(text))
+
+
+def _build_findings_key(findings: Sequence[dict[str, str]]) -> FindingValues:
     return tuple((each["severity"], each["code"], escape_surrogates(each["text"])) for each in findings)
+
+
+_PARSERS: dict[str, Callable[[bytes | str], Any]] = {
+    "error": _parse_error,
+    "findings": _parse_findings,
+    TOPICS: parse_topic_values,
+}
+"""Slots of which there are few different values, with what reads one from its text."""
 
 
 def _build_group_texts(group: TemplateGroup, slot: str) -> _TextPieces:
@@ -237,8 +290,8 @@ def _concatenate_pieces(parts: Iterable[_TextPieces]) -> _TextPieces:
     return _TextPieces(list(chain.from_iterable(pieces)), np.concatenate(sizes))
 
 
-def _finish_draft(draft: _Draft, rows: Ints, errors: Errors, findings: Findings) -> BodyColumns:
+def _finish_draft(draft: _Draft, rows: Ints) -> BodyColumns:
     # One slot after the other, so that no two copies of all are there at the same time.
     texts = {slot: _concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
-    return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, errors, findings)
+    return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, *(draft.values[slot] for slot in _PARSERS))

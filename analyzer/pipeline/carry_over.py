@@ -25,7 +25,7 @@ from analyzer.messages.row_findings import RowFacts
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.checkpoint import StreamCounts
 from analyzer.pipeline.flow_transfer import PacketRegistry, RowFate, restore_flow, save_flow
-from analyzer.pipeline.origins import RowSelection, StoredOrigins
+from analyzer.pipeline.origins import PacketOrigins, RowSelection
 from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateCodec, build_state_rows
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
@@ -50,7 +50,7 @@ class ConnectionCarrier:
     codec: StateCodec
     session: Analysis
     part: PacketRegistry
-    origins: StoredOrigins
+    origins: PacketOrigins
     names: dict[int, bytes] = field(default_factory=dict)
     cut: bytes | None = None
     _counts: dict[int, StreamCounts] = field(default_factory=dict)

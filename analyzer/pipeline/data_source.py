@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from analyzer.errors import UserError
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
+from analyzer.pipeline.data_stream import CaptureStreamReader
 from analyzer.pipeline.origins import RowFilter
-from analyzer.pipeline.source_options import SourceOptions
+from analyzer.pipeline.source_options import ColumnMaker, SourceOptions
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.table_schemas import build_ddl
+from analyzer.pipeline.table_schemas import PORT, build_schema
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader, Filter
@@ -45,10 +46,12 @@ class CaptureSource(DataSource):
         """Returns what follows format()."""
         return FORMAT
 
-    def schema(self) -> str:
-        """Returns the columns of the table."""
+    def schema(self) -> StructType:
+        """Returns the columns of the table; Spark has no numbers without a sign."""
         query = SourceOptions.parse(self.options)
-        return build_ddl(query.table, fields=query.options.fields)
+        columns = build_schema(query.table, fields=query.options.fields)
+        signed = [field.with_type(pa.int32()) if field.type == PORT else field for field in columns]
+        return from_arrow_schema(pa.schema(signed))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query."""
@@ -56,8 +59,6 @@ class CaptureSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Returns the reader of a stream."""
-        from analyzer.pipeline.data_stream import CaptureStreamReader
-
         return CaptureStreamReader(SourceOptions.parse(self.options), schema)
 
 
@@ -149,26 +150,3 @@ def _make_set(value: Any) -> frozenset[Any]:
 _FROM, _TO = ("GreaterThan", "GreaterThanOrEqual"), ("LessThan", "LessThanOrEqual")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400 * 10**9
-
-
-class ColumnMaker:
-    """Makes the columns that a query asks for from those of a table."""
-
-    def __init__(self, table: str, schema: StructType) -> None:
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        self._schema = to_arrow_schema(schema, timezone="UTC")
-        self._table = table
-
-    def has(self, name: str) -> bool:
-        """Whether a column is asked for."""
-        return name in self._schema.names
-
-    def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns a batch of the table as Spark wants it."""
-        missing = [name for name in self._schema.names if name not in batch.schema.names]
-        if missing:
-            raise UserError(
-                f"The table {self._table} has no column {missing[0]!r}. Leave schema() out to see its columns."
-            )
-        return batch.select(self._schema.names).cast(self._schema)

@@ -24,11 +24,10 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import write_atomically
-from analyzer.pipeline.data_source import ColumnMaker
 from analyzer.pipeline.job import Batch, write_batch
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, KnownFile, plan_files, record_files
 from analyzer.pipeline.parquet_files import read_table
-from analyzer.pipeline.source_options import SourceOptions
+from analyzer.pipeline.source_options import ColumnMaker, SourceOptions
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_schemas import build_schema
 

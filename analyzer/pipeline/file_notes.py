@@ -22,9 +22,6 @@ from analyzer.pipeline.sources import CaptureFile
 
 READ, DAMAGED, PASSED_OVER, QUARANTINED = "read", "damaged", "passed over", "quarantined"
 
-NO_DAY = 0
-"""The `date` of files of which no packet is known: 1970-01-01."""
-
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
@@ -113,11 +110,6 @@ class FileNote:
             return PASSED_OVER
         return READ if self.reason is None else DAMAGED if self.packets else QUARANTINED
 
-    @property
-    def day(self) -> int:
-        """The day of its first packet, in days since 1970-01-01."""
-        return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])
-
 
 def merge_notes(notes: Iterable[Mapping[str, Any]]) -> list[FileNote]:
     """Merges the notes of splits (asdict() of each, in any order) to one for each file, by path."""
@@ -158,26 +150,20 @@ def build_file_tables(notes: Iterable[FileNote], options: Options) -> Iterator[T
     """Yields the rows of `files`, and of `findings` those that belong to a file."""
     every = sorted(notes, key=lambda note: note.path)
     if every:
-        yield TableBatch("files", build_batch("files", _build_file_columns(every), options))
-    note_findings = [(note, finding) for note in every for finding in note.findings]
-    if note_findings:
-        alike = dict.fromkeys(("number", "id", "stream_id", "operation", "time_ns"))
-        note_values = {name: [finding[name] for _, finding in note_findings] for name in ("severity", "code", "text")}
-        about = {
-            "capture": [note.capture for note, _ in note_findings],
-            "protocol": "unknown",
-            "date": _list_days(note_findings),
-        }
-        yield TableBatch("findings", build_batch("findings", {**alike, **note_values, **about}, options))
+        names = ("path", "capture", "state", "reason", "bytes", "format", "compression", "packets")
+        columns: ColumnValues = {name: [getattr(note, name) for note in every] for name in names}
+        columns |= {"file": [note.name for note in every], "first_time_ns": [note.first for note in every]}
+        columns |= {"last_time_ns": [note.last for note in every], **_describe_days(every)}
+        yield TableBatch("files", build_batch("files", columns, options))
+    pairs = [(note, finding) for note in every for finding in note.findings]
+    if pairs:
+        columns = dict.fromkeys(("number", "id", "stream_id", "operation", "time_ns"))
+        columns |= {name: [finding[name] for _, finding in pairs] for name in ("severity", "code", "text")}
+        columns |= {"capture": [note.capture for note, _ in pairs], **_describe_days([note for note, _ in pairs])}
+        yield TableBatch("findings", build_batch("findings", columns, options))
 
 
-def _build_file_columns(notes: Sequence[FileNote]) -> ColumnValues:
-    names = ("path", "capture", "state", "reason", "bytes", "format", "compression", "packets")
-    columns: ColumnValues = {name: [getattr(note, name) for note in notes] for name in names}
-    columns |= {"file": [note.name for note in notes], "first_time_ns": [note.first for note in notes]}
-    columns |= {"last_time_ns": [note.last for note in notes], "protocol": "unknown"}
-    return columns | {"date": np.array([note.day for note in notes], np.int32)}
-
-
-def _list_days(note_findings: Sequence[tuple[FileNote, Any]]) -> Any:
-    return np.array([note.day for note, _ in note_findings], np.int32)
+def _describe_days(notes: Sequence[FileNote]) -> ColumnValues:
+    """The columns that are folders: a file may have several protocols."""
+    days = [0 if note.first is None else int(count_days(np.array([note.first]))[0]) for note in notes]
+    return {"date": np.array(days, np.int32), "protocol": "unknown"}

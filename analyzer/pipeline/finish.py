@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 from analyzer.columns.arrays import Ints
 from analyzer.pipeline.arrow_columns import TableBatch
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile, create_writer, read_file
+from analyzer.pipeline.spark_frames import map_numbers
 from analyzer.pipeline.summaries import PART_SCHEMA, PARTS, SUMMARIES, SUMMARY_KEY, merge_summaries
-from analyzer.pipeline.table_schemas import build_schema, format_columns
+from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_names import NAMES, TopicNames, index_names, merge_names, select_first_names
 
 if TYPE_CHECKING:
@@ -198,13 +199,11 @@ def _rewrite_files(
             rewrite_file(os.path.join(place.folder, each.path), each.table, names)
         return
 
-    def rewrite_some(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                rewrite_file(os.path.join(place.folder, files[number].path), files[number].table, names)
-            yield pa.record_batch([pa.array([], pa.int64())], ["done"])
+    def rewrite_one(number: int) -> Iterator[pa.RecordBatch]:
+        rewrite_file(os.path.join(place.folder, files[number].path), files[number].table, names)
+        yield pa.record_batch([pa.array([], pa.int64())], ["done"])
 
-    spark.range(0, len(files), 1, len(files)).mapInArrow(rewrite_some, "done BIGINT").collect()
+    map_numbers(spark, len(files), rewrite_one, "done BIGINT").collect()
 
 
 def _merge_summaries(
@@ -217,6 +216,7 @@ def _merge_summaries(
             place, SUMMARIES, parts, merge_summaries(_read_batches(place, parts, PART_SCHEMA), names)
         )
     else:
+        from pyspark.sql.pandas.types import from_arrow_schema
 
         def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
@@ -229,7 +229,9 @@ def _merge_summaries(
             if rows:
                 yield pa.RecordBatch.from_pylist([each._asdict() for each in rows])
 
-        frame = spark.read.schema(format_columns(PART_SCHEMA)).parquet(_quote_path(os.path.join(place.folder, PARTS)))
+        frame = spark.read.schema(from_arrow_schema(PART_SCHEMA)).parquet(
+            _quote_path(os.path.join(place.folder, PARTS))
+        )
         dealt = frame.select(*PART_SCHEMA.names).repartition(-(-size // TASK_BYTES), *SUMMARY_KEY)
         found = [WrittenFile(*row) for row in dealt.mapInArrow(add_up, FILE_LIST).collect()]
     shutil.rmtree(os.path.join(place.folder, PARTS))

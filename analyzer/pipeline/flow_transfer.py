@@ -27,7 +27,7 @@ from analyzer.pipeline.checkpoint import (
     unpack_column,
     unpack_rows,
 )
-from analyzer.pipeline.origins import StoredOrigins
+from analyzer.pipeline.origins import PacketOrigins
 from analyzer.pipeline.state_file import ConnectionState
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
@@ -75,7 +75,7 @@ class RowFate(NamedTuple):
 
 
 def save_flow(
-    session: Analysis, origins: StoredOrigins, flow: int, lower: bool, rows: Ints, fate: RowFate, counts: StreamCounts
+    session: Analysis, origins: PacketOrigins, flow: int, lower: bool, rows: Ints, fate: RowFate, counts: StreamCounts
 ) -> FlowCheckpoint:
     """Saves a flow with an open stream and rows. Raises UserError if its conversation cannot be saved."""
     engine = session.engine
@@ -196,7 +196,7 @@ def _pack_rows(
     )
 
 
-def _pack_packets(origins: StoredOrigins, numbers: Ints) -> CarriedPackets:
+def _pack_packets(origins: PacketOrigins, numbers: Ints) -> CarriedPackets:
     file, record = origins.locate(numbers)
     used, back = np.unique(file, return_inverse=True)
     files = tuple(origins.files[each] for each in used.tolist())

@@ -1,10 +1,10 @@
-"""The Java process in which Spark's driver runs, started without Spark's scripts.
+"""The Java in which Spark's driver runs: which one, and a script for pyspark to start it, in the place of Spark's own.
 
 Theory. `bin/spark-submit` needs bash, starts one Java to ask with which options the second is to be started, and takes
-all libraries that Spark has. Here the second is started at once: any container with a Java and a Python will do, its
-output is a file of ours, and mllib stays outside, which makes a second's work of every start (it registers functions
-by reflection). What was configured goes through a file, so that no list of processes shows its secrets. Java ends
-when its standard input does: it outlives this process in no case.
+all libraries that Spark has. A script of ours starts the second at once: any container with a Java and a Python will
+do, its output is a file of ours, and mllib stays outside, which makes a second's work of every start (it registers
+functions by reflection). What was configured goes through a file, so that no list of processes shows its secrets. Java
+ends when its standard input does: it outlives this process in no case.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import os
 import re
 import shlex
 import shutil
-import struct
 import subprocess
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -34,68 +32,35 @@ MiB; what it sorts beyond that goes to disk."""
 FEW_CORES = 4
 """With so many, collecting garbage in several threads costs more than it saves."""
 
-PERIOD = 0.02
-"""Seconds between two looks whether Java has come up."""
-
 OWN_OPTIONS = ("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.driver.extraClassPath")
 """Settings that only who starts Java can obey."""
 
 _UNESCAPED = re.compile(r"[\\:=#!\s]")
 
 
-class Gateway:
-    """A driver's Java. `port`, `secret`: how to talk to it."""
+_LAUNCHER = """#!/bin/sh
+export SPARK_HOME={home}
+exec {command} "$@" >>{log} 2>&1
+"""
 
-    def __init__(self, java: str, home: Path, settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        """Starts it; returns when it can be talked to.
 
-        home: a folder of ours, for its files; its output goes to its LOG. Raises SparkFailed if it ends before.
-        """
-        connection_file, properties = home / "gateway", home / "spark.properties"
-        properties.touch(0o600)
-        properties.write_text(
-            "".join(f"{_escape_property(key)}={_escape_property(value)}\n" for key, value in settings.items())
-        )
-        command = [*_build_command(java, home, settings), "org.apache.spark.deploy.SparkSubmit"]
-        command += ["--properties-file", str(properties), "--load-spark-defaults", "pyspark-shell"]
-        log_path = home / LOG_NAME
-        with log_path.open("ab") as log:
-            self._process = subprocess.Popen(
-                command,
-                env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file)},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                process_group=0,  # Ctrl-C is for us: what it ends, we end
-            )
-        try:
-            while not connection_file.exists():
-                if self._process.poll() is not None:
-                    raise SparkError(
-                        f"Java could not start Spark: {_read_last_line(log_path)}. {log_path} has the whole output."
-                    )
-                time.sleep(PERIOD)
-        except BaseException:
-            self.close()
-            raise
-        answer = connection_file.read_bytes()
-        self.port, length = struct.unpack_from(">ii", answer)
-        self.secret = answer[8 : 8 + length].decode()
+def write_launcher(java: str, home: Path, settings: Mapping[str, str], spark_home: str) -> dict[str, str]:
+    """Writes what starts Java into `home`, a folder of ours; returns the environment in which pyspark finds it.
 
-    @property
-    def alive(self) -> bool:
-        """Whether the Java process runs."""
-        return self._process.poll() is None
-
-    def close(self) -> None:
-        """Ends the Java process, even if it is busy, and removes its files.
-
-        Workers end when they lose the connection to it.
-        """
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.kill()
-        self._process.wait()
+    Java's output goes to its LOG. spark_home: where Java finds Spark.
+    """
+    properties, script = home / "spark.properties", home / "launcher" / "bin" / "spark-submit"
+    properties.touch(0o600)
+    properties.write_text(
+        "".join(f"{_escape_property(key)}={_escape_property(value)}\n" for key, value in settings.items())
+    )
+    command = [*_build_command(java, home, settings), "org.apache.spark.deploy.SparkSubmit"]
+    command += ["--properties-file", str(properties), "--load-spark-defaults"]
+    script.parent.mkdir(parents=True)
+    places = {"home": shlex.quote(spark_home), "log": shlex.quote(str(home / LOG_NAME))}
+    script.write_text(_LAUNCHER.format(command=shlex.join(command), **places))
+    script.chmod(0o755)
+    return {"SPARK_HOME": str(script.parents[1]), "PYSPARK_SUBMIT_ARGS": "pyspark-shell"}
 
 
 def _build_command(java: str, home: Path, settings: Mapping[str, str]) -> list[str]:
@@ -162,12 +127,13 @@ def _escape_property(text: str) -> str:
     return _UNESCAPED.sub(lambda found: {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(found[0], "\\" + found[0]), text)
 
 
-def _read_last_line(log: Path) -> str:
-    """What Java said when it ended: of an exception what it is, else the last line."""
+def make_start_error(log: Path) -> SparkError:
+    """Says why Java ended before Spark began: of an exception what it is, else its last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    connection_file = [line for line in lines if line and not line.startswith(("at ", "..."))]
-    first = next((line for line in connection_file if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
-    return first or (connection_file or ["it said nothing"])[-1]
+    printed = [line for line in lines if line and not line.startswith(("at ", "..."))]
+    first = next((line for line in printed if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
+    reason = first or (printed or ["it said nothing"])[-1]
+    return SparkError(f"Java could not start Spark: {reason}. {log} has the whole output.")
 
 
 VERSIONS = (17, 21)

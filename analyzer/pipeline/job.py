@@ -31,10 +31,10 @@ from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
 from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
-from analyzer.pipeline.task import TaskWork
+from analyzer.pipeline.task import FilePiece, TaskResult, TaskWork
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
 ATTEMPTS = 16
 """A batch is given up when that often more files have vanished while they were read."""
@@ -199,23 +199,19 @@ class _Attempt:
         self.written: list[WrittenFile] = []
         self.missing: dict[str, str] = {}
 
-    def take(self, rows: Iterable[Row | local_run.ListedRow]) -> None:
+    def take(self, results: Iterable[TaskResult]) -> None:
         """Takes what tasks say. Raises UserError for what has nothing to do with a file."""
-        for row in rows:
-            if row.path is None:
-                self._note(json.loads(bytes(row.data)))
-            elif row.data is None:
-                self.written.append(WrittenFile(row.table, row.path, row.rows))
+        for each in results:
+            if isinstance(each, WrittenFile):
+                self.written.append(each)
+            elif isinstance(each, FilePiece):
+                _write_piece(os.path.join(self._folder, each.path), each)
+            elif "path" in each:
+                self.notes.append(each)
+            elif "gone" in each:
+                self.missing[each["gone"]] = each["error"]
             else:
-                _write_piece(os.path.join(self._folder, row.path), row.position, bytes(row.data))
-
-    def _note(self, note: Mapping[str, Any]) -> None:
-        if "path" in note:
-            self.notes.append(note)
-        elif "gone" in note:
-            self.missing[note["gone"]] = note["error"]
-        else:
-            raise UserError(note["error"])
+                raise UserError(each["error"])
 
 
 def _remove_others(folder: str, paths: Collection[str]) -> None:
@@ -226,8 +222,8 @@ def _remove_others(folder: str, paths: Collection[str]) -> None:
                 os.unlink(path)
 
 
-def _write_piece(path: str, position: int, data: bytes) -> None:
+def _write_piece(path: str, piece: FilePiece) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "r+b" if position else "wb") as file:
-        file.seek(position)
-        file.write(data)
+    with open(path, "r+b" if piece.position else "wb") as file:
+        file.seek(piece.position)
+        file.write(piece.data)

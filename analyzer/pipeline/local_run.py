@@ -11,7 +11,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import OpenStates
-from analyzer.pipeline.task import TaskWork
+from analyzer.pipeline.task import TaskResult, TaskWork
 from analyzer.processes.jobs import map_in_order
 
 SORT_KEYS = [("connection", "ascending"), ("place", "ascending"), ("origin", "ascending")]
@@ -32,23 +31,13 @@ MOST_BYTES = 512 << 20
 BATCH_ROWS = 1 << 10
 
 
-class ListedRow(NamedTuple):
-    """What a task says of a file that it has written, or a note; see task.LIST_COLUMNS."""
-
-    table: Any
-    path: Any
-    rows: Any
-    position: int
-    data: Any
-
-
 def run_tasks(
     files: Sequence[CaptureFile],
     options: Options,
     begins: Mapping[int, ScanState],
     states: OpenStates,
     work: TaskWork,
-) -> Iterator[ListedRow]:
+) -> Iterator[TaskResult]:
     """Runs both stages, and yields what tasks say; options.partitions processes share the work.
 
     begins: where to read on, by number of a file. states: of connections that go on.
@@ -60,16 +49,15 @@ def run_tasks(
     count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))
     parts = _divide_by_connection(batches, count)
     for listed in map_in_order(partial(_run_task, work), list(enumerate(parts)), jobs):
-        yield from (ListedRow(**row) for row in listed)
+        yield from listed
 
 
-def _run_task(work: TaskWork, numbered: tuple[int, list[pa.RecordBatch]]) -> list[dict[str, Any]]:
+def _run_task(work: TaskWork, numbered: tuple[int, list[pa.RecordBatch]]) -> list[TaskResult]:
     number, batches = numbered
     if not batches:
         return []
     rows = pa.Table.from_batches(batches).sort_by(SORT_KEYS)
-    found = work.write_part(rows.to_batches(max_chunksize=BATCH_ROWS), f"{work.part}-{number:05}")
-    return [row for batch in found for row in batch.to_pylist()]
+    return list(work.run_task(rows.to_batches(max_chunksize=BATCH_ROWS), f"{number:05}"))
 
 
 def _divide_by_connection(batches: Sequence[pa.RecordBatch], count: int) -> list[list[pa.RecordBatch]]:

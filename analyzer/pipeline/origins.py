@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 
@@ -18,28 +19,17 @@ from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 
 
-class PacketOrigins(Protocol):
-    """Finds the file, and the record in it, of each packet of one capture."""
+class PacketOrigins:
+    """The file, and the record in it, of each packet of one capture, stored block by block in twelve bytes a packet.
 
-    @property
-    def capture(self) -> str:
-        """The name of the capture that the packets come from."""
+    files: names; they grow by those of earlier batches. today: the places in `files` of the capture's own by name.
+    """
 
-    @property
-    def files(self) -> Sequence[str]:
-        """The names of its files."""
-
-    def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """Returns for packet numbers (n, from 1) indexes into `files`, and record numbers (from 1)."""
-
-
-class StoredOrigins:
-    """Stores the origin of each packet block by block, in twelve bytes a packet."""
-
-    def __init__(self, capture: str, files: Sequence[str]) -> None:
-        self.capture, self.files = capture, files
+    def __init__(self, capture: str, files: Sequence[str], today: Mapping[str, int] = MappingProxyType({})) -> None:
+        self.capture, self.files = capture, [*files]
         self._file: list[Ints] = []
         self._record: list[Ints] = []
+        self._today, self._earlier = today, dict[str, int]()
 
     def add(self, file: Ints, record: Ints) -> None:
         """Adds the next packets of the timeline."""
@@ -52,18 +42,6 @@ class StoredOrigins:
             parts[:] = [np.concatenate(parts)] if parts else [np.zeros(0, np.int64)]
         return self._file[0][numbers - 1].astype(np.int64), self._record[0][numbers - 1]
 
-
-class CarriedOrigins(StoredOrigins):
-    """The same, where packets are spoken of that were read before: `files` grows by those of earlier batches.
-
-    today: the places in `files` of the capture's own by name.
-    """
-
-    def __init__(self, capture: str, files: Sequence[str], today: Mapping[str, int]) -> None:
-        self._names = [*files]
-        super().__init__(capture, self._names)
-        self._today, self._earlier = today, dict[str, int]()
-
     def number_file(self, name: str, *, today: bool) -> int:
         """Returns the place in `files` of a file that an earlier part of this batch may have read, or an earlier batch.
 
@@ -71,13 +49,13 @@ class CarriedOrigins(StoredOrigins):
         """
         if today and name in self._today:
             return self._today[name]
-        place = self._earlier.setdefault(name, len(self._names))
-        if place == len(self._names):
-            self._names.append(name)
+        place = self._earlier.setdefault(name, len(self.files))
+        if place == len(self.files):
+            self.files.append(name)
         return place
 
 
-class CountingOrigins(StoredOrigins):
+class CountingOrigins(PacketOrigins):
     """Origins that are counted while records go by, for Packets(watch=...). One file alone costs nothing."""
 
     def __init__(self, capture: str, files: Sequence[str]) -> None:
@@ -120,7 +98,7 @@ class RowSelection:
 
     @classmethod
     def select_all(cls, session: Analysis) -> Self:
-        """Returns the origins of all packets that were read."""
+        """Returns all rows and streams."""
         is_request = session.rows.column("role") == Role.REQUEST
         return cls(
             np.arange(len(session.rows)), np.flatnonzero(is_request), np.arange(len(session.engine.streams)), True

@@ -11,30 +11,26 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import resource
-import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.feed import SPOOL_LIMIT, SpoolFeeder, recognise_compression
 from analyzer.capture.packets import FlowTable, PacketBlock
-from analyzer.capture.records import CaptureInfo
-from analyzer.capture.sources import MappedFile, Spool
+from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.capture.tcp_segments import UNKNOWN_WINDOW
 from analyzer.columns.arrays import Ints
-from analyzer.errors import CaptureError, UserError
+from analyzer.errors import UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.carry_over import ConnectionCarrier
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
+from analyzer.pipeline.open_captures import LIBRARY, MissingFileError
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CarriedOrigins, RowFilter, StoredOrigins
+from analyzer.pipeline.origins import PacketOrigins, RowFilter
 from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext, StateCodec
@@ -47,68 +43,6 @@ from dissectors.finding import Finding
 
 ENOUGH, MOST = 1 << 17, 1 << 18
 """Packets of a part, and at most where its last connection has more."""
-
-MOST_FILES = 64
-MOST_UNPACKED = 16 << 30
-"""Files, and bytes in spools, that stay open from one partition to the next."""
-
-
-class MissingFileError(CaptureError):
-    """Raised if a file that existed cannot be opened any more."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Cannot open {path} again: {reason}.")
-        self.path = path
-
-
-_Key = tuple[str, int, int, int]
-
-
-class OpenCaptures:
-    """Sources by path. What it gives stays open until trim()."""
-
-    def __init__(self) -> None:
-        self._open: dict[_Key, MappedFile] = {}
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-    def open_source(self, path: str) -> MappedFile:
-        """Opens a capture, decompressed. Raises CaptureError if it is gone or the disk is full."""
-        try:
-            status = os.stat(path)
-            key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
-            found = self._open.pop(key, None) or _open_source(path)
-        except OSError as error:
-            raise MissingFileError(path, error.strerror or str(error)) from error
-        self._open[key] = found
-        return found
-
-    def trim(self) -> None:
-        """Closes what was used longest ago and is too much; nobody may read what was given before."""
-        while self._open and (len(self._open) > MOST_FILES or self._count_unpacked_bytes() > MOST_UNPACKED):
-            self._open.pop(next(iter(self._open))).close()
-
-    def _count_unpacked_bytes(self) -> int:
-        return sum(source.size() for source in self._open.values() if isinstance(source, Spool))
-
-
-def _open_source(path: str) -> MappedFile:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    if not recognise_compression(os.pread(descriptor, 6, 0)):
-        return MappedFile(descriptor)
-    inflow = SpoolFeeder(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
-    compression = recognise_compression(inflow.peek())
-    assert compression is not None
-    inflow.unpack(compression)
-    while inflow.fill():
-        pass
-    inflow.close()
-    return inflow.spool
-
-
-LIBRARY = OpenCaptures()
-"""Those of this process."""
 
 _share_memory = lru_cache(maxsize=1)(DecoderMemory)
 """What bodies have taught this process, for one kind of run."""
@@ -155,9 +89,9 @@ def _split_partition(
     names, folders = [file.name for file in files], {file.capture: file.capture_name for file in files}
     while (capture := queue.peek_capture()) is not None:
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
-        origins = CarriedOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
-        part = CarriedPart(queue, capture, files, origins)
-        secrets = find_secrets(options, [file.path for file in files if file.capture == capture], LIBRARY)
+        origins = PacketOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
+        part = PartitionPart(queue, capture, files, origins)
+        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(carry, codec, session, part, origins)
             session.load(carrier.list_ended_streams)
@@ -172,11 +106,14 @@ def _split_partition(
 
 
 class PartitionPart:
-    """Connections of one capture: the Blocks of one Analysis, of which nothing leaves before its end."""
+    """Connections of one capture, some of which continue earlier parts: the blocks of one Analysis, of which nothing
+    leaves before its end. Set `carrier` before blocks() is read.
+    """
 
+    carrier: ConnectionCarrier
     removed_before = 1
 
-    def __init__(self, queue: PointerQueue, capture: int, files: Sequence[CaptureFile], origins: StoredOrigins) -> None:
+    def __init__(self, queue: PointerQueue, capture: int, files: Sequence[CaptureFile], origins: PacketOrigins) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
         self._queue, self._capture, self._files, self._origins = queue, capture, files, origins
         self._count = 0
@@ -184,8 +121,13 @@ class PartitionPart:
         self._behind: Spool | None = None
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """Yields the blocks that the part reads next, until the queue is empty or the part is large enough."""
-        last = b""
+        """Passes connections without packets to the next batch, then yields the blocks of the others.
+
+        It ends when the queue is empty or the part is large enough.
+        """
+        idle, last = self._queue.idle, b""
+        while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
+            self.carrier.handle_idle(*idle.popleft())
         while (ahead := self._queue.peek()) is not None:
             full = self._count >= ENOUGH
             count = self._count_own(ahead, last if full else None)
@@ -199,7 +141,9 @@ class PartitionPart:
 
     def _is_cut(self, connection: bytes) -> bool:
         """Whether the part ends in the middle of its last connection, which is too large for it."""
-        return False
+        if self.carrier.may_cut(connection):
+            self.carrier.cut = connection
+        return self.carrier.cut is not None
 
     def _count_own(self, ahead: PacketPointers, last: bytes | None) -> int:
         """How many of those ahead belong here: those of this capture, or of connection `last` if that is given."""
@@ -211,6 +155,11 @@ class PartitionPart:
         return len(ahead)
 
     def _build_block(self, pointers: PacketPointers) -> PacketBlock:
+        starts = [0, *pointers.find_changes()]
+        names = [pointers.names[each] for each in pointers.connection[starts].tolist()]
+        for name in names:
+            if (left := self._queue.pop_state(name)) is not None:
+                self.carrier.resume(name, left)
         # They are sorted by connection, so those of a block are neighbours in `names`.
         used = range(int(pointers.connection[0]), int(pointers.connection[-1]) + 1)
         ends = np.array([encode_ends(pointers.names[each], self.flows) for each in used], np.uint64)
@@ -222,6 +171,7 @@ class PartitionPart:
         file = pointers.origin >> RECORD_BITS
         self._origins.add(file, pointers.origin & RECORD_MASK)
         before, self._count = self._count, self._count + len(pointers)
+        self.carrier.names.update(zip(flow[starts].tolist(), names, strict=True))
         return PacketBlock(
             number=np.arange(before + 1, self._count + 1),
             time=packets["time"].copy(),
@@ -268,40 +218,6 @@ class PartitionPart:
         if self._behind is not None:
             self._behind.close()
 
-
-class CarriedPart(PartitionPart):
-    """A PartitionPart that continues earlier parts. Set `carrier` before blocks() is read."""
-
-    carrier: ConnectionCarrier
-
-    def __init__(
-        self, queue: PointerQueue, capture: int, files: Sequence[CaptureFile], origins: CarriedOrigins
-    ) -> None:
-        super().__init__(queue, capture, files, origins)
-        self._known = origins
-
-    def blocks(self) -> Iterator[PacketBlock]:
-        """Passes connections without packets to the next batch, then yields the blocks of the others."""
-        idle = self._queue.idle
-        while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
-            self.carrier.handle_idle(*idle.popleft())
-        yield from super().blocks()
-
-    def _is_cut(self, connection: bytes) -> bool:
-        if self.carrier.may_cut(connection):
-            self.carrier.cut = connection
-        return self.carrier.cut is not None
-
-    def _build_block(self, pointers: PacketPointers) -> PacketBlock:
-        starts = [0, *pointers.find_changes()]
-        names = [pointers.names[each] for each in pointers.connection[starts].tolist()]
-        for name in names:
-            if (left := self._queue.pop_state(name)) is not None:
-                self.carrier.resume(name, left)
-        block = super()._build_block(pointers)
-        self.carrier.names.update(zip(block.flow[starts].tolist(), names, strict=True))
-        return block
-
     def find_flow(self, connection: bytes, lower: bool) -> int:
         """Finds the flow number of a connection by its encoded ends. lower: whether its side a is the lower end."""
         ends = np.array(encode_ends(connection, self.flows), np.uint64)
@@ -316,7 +232,7 @@ class CarriedPart(PartitionPart):
 
     def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
         """Numbers n packets of an earlier part in this timeline, and returns the number before the first."""
-        numbers = np.array([self._known.number_file(name, today=today) for name in names], np.int64)
+        numbers = np.array([self._origins.number_file(name, today=today) for name in names], np.int64)
         self._origins.add(numbers[file], record)
         before, self._count = self._count, self._count + len(file)
         return before

@@ -8,9 +8,6 @@ those of several files are merged where they arrive (ingest.py). `payload` has t
 (JSON) about a file. Notes travel with the bundles, so that they come exactly once.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
-
-Between two payloads lies what is no payload. So the part of a capture that has them all is an Arrow column as
-it stands, in which every other value is wanted; Arrow copies these, in whatever order they are asked for.
 """
 
 from __future__ import annotations
@@ -27,33 +24,6 @@ import pyarrow as pa
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
-
-
-def copy_payloads(at: Ints, length: Ints, store: Store) -> pa.Array:
-    """Copies the bytes at locations `at` (n >= 1), `length` each; they do not overlap."""
-    source = at >> SHIFT
-    rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
-    parts = [_copy_from_source(at[mine], length[mine], store) for mine in rows]
-    if len(parts) == 1:
-        return parts[0]
-    order = np.empty(len(at), np.int64)
-    order[np.concatenate(rows)] = np.arange(len(at))
-    return pa.concat_arrays(parts).take(pa.array(order))
-
-
-def _copy_from_source(at: Ints, length: Ints, store: Store) -> pa.Array:
-    order = np.argsort(at, kind="stable")
-    rising = at[order]
-    first = int(rising[0])
-    edges = np.stack((rising, rising + length[order]), axis=1).ravel() - first
-    edges = np.maximum.accumulate(edges)
-    data = store.window(first, int(edges[-1]))
-    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data)]
-    every = pa.Array.from_buffers(pa.large_binary(), len(edges) - 1, buffers)
-    places = np.empty(len(at), np.int64)
-    places[order] = np.arange(0, len(edges) - 1, 2)
-    return every.take(pa.array(places)).cast(pa.binary())
-
 
 POINTER_COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY, payload BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""
@@ -150,9 +120,9 @@ def pack_block(
         offsets = np.concatenate(([0], np.cumsum(count)))
         payload, behind = NO_PAYLOAD.take(pa.array(np.zeros(len(count), np.int8))), packets["position"] == BEHIND
         if bool(behind.any()):
-            payloads = copy_payloads(at[behind], packets["captured"][behind].astype(np.int64), store)
-            before = np.concatenate(([0], np.cumsum(behind)))[offsets]
-            payload = _build_binary(read_offsets(payloads)[before], payloads.buffers()[2])
+            size = np.where(behind, packets["captured"], 0).astype(np.int64)
+            data = store.read_joined(at[behind], size[behind])
+            payload = _build_binary(np.concatenate(([0], np.cumsum(size)))[offsets], data)
         bundles = _build_binary(offsets * PACKET.itemsize, packets.view(np.uint8))
         columns = [names, places[begin], file << RECORD_BITS | number[begin], bundles, payload]
         yield pa.record_batch(columns, schema=POINTER_SCHEMA)
@@ -205,6 +175,6 @@ def read_data(column: pa.Array) -> memoryview:
     return memoryview(column.buffers()[2] or b"")[first:last]
 
 
-def _build_binary(offsets: Ints, data: npt.NDArray[np.uint8] | pa.Buffer) -> pa.Array:
+def _build_binary(offsets: Ints, data: npt.NDArray[np.uint8] | bytes) -> pa.Array:
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)

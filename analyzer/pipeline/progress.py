@@ -13,10 +13,9 @@ import shutil
 import struct
 import sys
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from analyzer.pipeline.owned_folders import OWNER_FILE, create_owned_folder, remove_abandoned
 
@@ -95,63 +94,28 @@ class CountReader:
         return self._sums
 
 
-class TaskMonitor(Protocol):
-    """Somebody who knows of Spark's tasks."""
+def watch_tasks(spark: SparkSession) -> Callable[[], TaskCounts]:
+    """Returns a function that counts the tasks of what the session does: how many are done, and how many there are."""
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        tracker = spark.sparkContext.statusTracker()
 
-    def count_tasks(self) -> TaskCounts:
-        """Counts the tasks of the query: how many are done, and how many there are."""
+        def count_tasks() -> TaskCounts:
+            jobs = [tracker.getJobInfo(each) for each in tracker.getActiveJobsIds()]
+            stages = [tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
+            known = [stage for stage in stages if stage is not None]
+            return TaskCounts(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
 
-    def close(self) -> None:
-        """Releases what the monitor holds; it is not asked again."""
+        return count_tasks
 
+    latest = TaskCounts()
 
-class LocalTaskMonitor:
-    """The tasks of a session whose driver is here."""
+    def keep_latest(stages: Any, *_: object, **__: object) -> None:
+        nonlocal latest
+        known = stages or ()
+        latest = TaskCounts(sum(each.num_completed_tasks for each in known), sum(each.num_tasks for each in known))
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._tracker = spark.sparkContext.statusTracker()
-
-    def count_tasks(self) -> TaskCounts:
-        """Counts the tasks of the session's active jobs: how many are done, and how many there are."""
-        jobs = [self._tracker.getJobInfo(each) for each in self._tracker.getActiveJobsIds()]
-        stages = [self._tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
-        known = [stage for stage in stages if stage is not None]
-        return TaskCounts(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
-
-    def close(self) -> None:
-        """Does nothing: the tracker holds nothing open."""
-
-
-class ConnectTaskMonitor:
-    """Counts the tasks of a Spark Connect session, as the server reports them while a query runs."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark, self._tasks = spark, TaskCounts()
-        # Its type asks for one class; anything that can be called will do.
-        self._ear = cast(Any, self)
-        spark.registerProgressHandler(self._ear)
-
-    def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-        """What the server calls."""
-        known = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]  # type: ignore[attr-defined]
-        self._tasks = TaskCounts(sum(each[0] for each in known), sum(each[1] for each in known))
-
-    def count_tasks(self) -> TaskCounts:
-        """Returns the server's latest counts: finished tasks, and all tasks."""
-        return self._tasks
-
-    def close(self) -> None:
-        """Asks the server for no more progress."""
-        self._spark.removeProgressHandler(self._ear)
-
-
-def create_task_monitor(spark: SparkSession) -> TaskMonitor:
-    """Creates the monitor that fits the kind of the Spark session."""
-    return (
-        ConnectTaskMonitor(spark)
-        if type(spark).__module__.startswith("pyspark.sql.connect")
-        else LocalTaskMonitor(spark)
-    )
+    spark.registerProgressHandler(cast(Any, keep_latest))
+    return lambda: latest
 
 
 @contextmanager
@@ -168,9 +132,7 @@ def show_progress(spark: SparkSession, folder: str) -> Iterator[str | None]:
     with create_owned_folder(PREFIX, folder) as home:
         counts = str(home)
         over = threading.Event()
-        shown = threading.Thread(
-            target=_update_bar, args=(create_task_monitor(spark), CountReader(counts), over), daemon=True
-        )
+        shown = threading.Thread(target=_update_bar, args=(watch_tasks(spark), CountReader(counts), over), daemon=True)
         shown.start()
         try:
             yield counts
@@ -180,43 +142,27 @@ def show_progress(spark: SparkSession, folder: str) -> Iterator[str | None]:
             shutil.rmtree(counts, ignore_errors=True)
 
 
-def _update_bar(tasks: TaskMonitor, counted: CountReader, over: threading.Event) -> None:
+def _update_bar(count_tasks: Callable[[], TaskCounts], counted: CountReader, over: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()
-    speed = SpeedAverage()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("starting", total=None)
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=RECENT) as shown:
+        bytes, bar = shown.add_task("bytes", total=None, visible=False), shown.add_task("starting", total=None)
         while not over.wait(PERIOD):
             with suppress(Exception):  # Spark may be ending; whoever runs the job will say why
-                done, sums = tasks.count_tasks(), counted.read_counts()
-                progress_text = format_progress(sums, speed.update(sums.bytes, time.monotonic()))
-                shown.update(task, completed=done.done, total=done.total or None, description=progress_text)
-    with suppress(Exception):
-        tasks.close()
-
-
-class SpeedAverage:
-    """Bytes a second, of the last RECENT seconds."""
-
-    def __init__(self) -> None:
-        self._seen: list[tuple[float, int]] = []
-
-    def update(self, bytes: int, now: float) -> float:
-        """Adds the number of bytes until `now` (seconds of any clock) and returns the average speed."""
-        self._seen.append((now, bytes))
-        while len(self._seen) > 2 and self._seen[1][0] <= now - RECENT:
-            del self._seen[0]
-        (begin, before), (end, after) = self._seen[0], self._seen[-1]
-        return (after - before) / (end - begin) if end > begin else 0.0
+                done, sums = count_tasks(), counted.read_counts()
+                shown.update(bytes, completed=sums.bytes)
+                text = format_progress(sums, shown.tasks[0].speed or 0.0)
+                shown.update(bar, completed=done.done, total=done.total or None, description=text)
 
 
 def format_progress(sums: ProgressCounts, speed: float) -> str:
     """Returns the text of the progress bar."""
     if not sums.packets:
         return "starting"
-    progress_text = f"{sums.packets:,} packets"
+    text = f"{sums.packets:,} packets"
     if sums.messages:
-        progress_text += f", {sums.messages:,} messages"
-    return f"{progress_text}, {speed / 1e6:,.0f} MB/s" if speed >= 1e6 else progress_text
+        text += f", {sums.messages:,} messages"
+    return f"{text}, {speed / 1e6:,.0f} MB/s" if speed >= 1e6 else text

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,19 +19,21 @@ import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_undecoded
+from analyzer.decode.jsonable import Limits
 from analyzer.decode.payloads import read_payloads
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader, split_rows
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
+from analyzer.pipeline.bodies import RECORDS, BodyReader, DecoderMemory
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record_fields, hash_key, read_record_fields
+from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record_fields, read_record_fields
+from analyzer.pipeline.record_values import RecordRow, list_cells, make_row, parse_records
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
-from dissectors.payload import Payload, Place
 from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
-from dissectors.wire.inner import content
 
 BATCH_RECORDS = 1 << 16
 """Rows in one batch, and messages whose fields are found in one go."""
@@ -103,7 +104,7 @@ class _RecordTableBuilder:
             TopicNamer(session),
             topics,
         )
-        self._hashes = KeyHasher()
+        self._hashes, self._learned = KeyHasher(), DecoderMemory((RECORDS,), Limits())
 
     def build_rows(self, fast_path: FastPath | None, rows: Ints) -> Iterator[ColumnValues]:
         """The records in rows of one protocol, whose fast_path this is."""
@@ -115,9 +116,17 @@ class _RecordTableBuilder:
                 else find_record_fields(self._session, fast_path, some, self._naming.find_topic)
             )
             if fast_path is None or found is None or not len(found.message):
-                yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
+                yield from self._read_bodies(some)
             else:
                 yield from self._build_fast(fast_path, some, found)
+
+    def _read_bodies(self, rows: Ints) -> Iterator[ColumnValues]:
+        """The records of messages of a protocol without a fast path."""
+        for part in split_rows(self._session, rows, TOGETHER, TOGETHER_BYTES):
+            bodies = BodyReader(self._reader, self._learned).read_bodies(part)
+            order = np.argsort(bodies.rows, kind="stable")
+            texts = bodies.texts[RECORDS].take(pa.array(order))
+            yield from self._split_batches(part, _RecordColumns.from_rows(tuple(parse_records(texts))))
 
     def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
@@ -208,22 +217,6 @@ class _RecordColumns:
         return _RecordColumns(message[order], {name: each.take(places) for name, each in joined.items()})
 
 
-INT32, INT64 = 1 << 31, 1 << 63
-
-
-class RecordRow(NamedTuple):
-    """One record, as columns of the table; `place`: of its message among the rows that were asked about."""
-
-    place: int
-    topic: str | None
-    partition: int | None
-    offset: int | None
-    timestamp_ms: int | None
-    key_hash: str | None
-    key_length: int | None
-    value_length: int | None
-
-
 def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[RecordRow]:
     """Yields the records in these rows, in their order."""
     first = 0
@@ -233,35 +226,6 @@ def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterato
             if dissector is None:
                 continue
             body = defects.decode_values(dissector, message, context)
-            for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _get_record_path):
-                if (carriers := _build_record_row(place, list(parts))) is not None:
-                    yield carriers
+            for cells in list_cells(read_payloads(session, naming, row, dissector, body, context)):
+                yield make_row(place, cells)
         first += len(part)
-
-
-def _get_record_path(payload: Payload) -> Place:
-    return payload.place[:-1]
-
-
-def _build_record_row(place: int, parts: list[Payload]) -> RecordRow | None:
-    """None for what is none of a log."""
-    record = parts[0].record
-    if record is None:
-        return None
-    lengths = [len(data) for part in parts if part.kind != "key" and (data := content(part.value)) is not None]
-    key = next((content(part.value) for part in parts if part.kind == "key"), content(record.key))
-    return RecordRow(
-        place,
-        record.topic,
-        _check_range(record.partition, INT32),
-        _check_range(record.offset, INT64),
-        _check_range(record.time, INT64),
-        hash_key(key) if isinstance(key, bytes) else None,
-        None if key is None else len(key),
-        lengths[0] if lengths else None,
-    )
-
-
-def _check_range(number: int | None, bound: int) -> int | None:
-    """JSON has numbers of any size."""
-    return number if number is not None and -bound <= number < bound else None

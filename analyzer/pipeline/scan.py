@@ -16,7 +16,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 
 import pyarrow as pa
 
@@ -212,19 +211,6 @@ def _list_earlier_ranges(
 def _find_earlier_cut(cuts: Sequence[ScanState], records: int) -> ScanState | None:
     """The last place with enough records between it and those."""
     return next((each for each in reversed(cuts) if each.records <= records - LOOK), None)
-
-
-def divide_splits(every: Sequence[FileSplit], files: Sequence[CaptureFile], most: int) -> list[Sequence[FileSplit]]:
-    """Splits dealt out to at most `most` tasks in their order, each about as many bytes."""
-    sizes = [split.count_bytes(files[split.file]) + 1 for split in every]
-    share, heavy, edges = sum(sizes) / max(most, 1), 0.0, [0]
-    for place, size in enumerate(sizes):
-        # A split goes where its middle lies.
-        while heavy + size / 2 >= share * len(edges) and len(edges) < most:
-            edges.append(place)
-        heavy += size
-    edges.append(len(every))
-    return [every[first:last] for first, last in pairwise(edges) if first < last]
 
 
 def split_whole_files(files: Iterable[CaptureFile]) -> list[FileSplit]:

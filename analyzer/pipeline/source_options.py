@@ -1,4 +1,4 @@
-"""The options of the data source `wireanalyze`: what was given to option() and load(), checked."""
+"""What was asked of the data source `wireanalyze`: options, as given to option() and load(), and columns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
 from analyzer.pipeline.options import WINDOW, Options
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.table_schemas import ALL_TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 NAMES = (
     *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
@@ -89,3 +96,24 @@ def _parse_bool(given: Mapping[str, str], name: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f"{name} is {text!r}. Give true or false.")
     return text == "true"
+
+
+class ColumnMaker:
+    """Makes the columns that a query asks for from those of a table."""
+
+    def __init__(self, table: str, schema: StructType) -> None:
+        self._schema = to_arrow_schema(schema, timezone="UTC")
+        self._table = table
+
+    def has(self, name: str) -> bool:
+        """Whether a column is asked for."""
+        return name in self._schema.names
+
+    def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns a batch of the table as Spark wants it."""
+        missing = [name for name in self._schema.names if name not in batch.schema.names]
+        if missing:
+            raise UserError(
+                f"The table {self._table} has no column {missing[0]!r}. Leave schema() out to see its columns."
+            )
+        return batch.select(self._schema.names).cast(self._schema)

@@ -16,11 +16,11 @@ from analyzer.pipeline.sources import CaptureFile, CaptureGroups, CaptureSources
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from analyzer.pipeline.scan import FileSplit
     from analyzer.pipeline.state_file import OpenStates
-    from analyzer.pipeline.task import TaskWork
+    from analyzer.pipeline.task import TaskResult, TaskWork
 
 
 TASKS_PER_CORE = 4
@@ -86,7 +86,6 @@ def read_pointers(
     Payload travels with the pointers of all files if one of them is remote.
     """
     from analyzer.pipeline.pointers import POINTER_COLUMNS
-    from analyzer.pipeline.scan import divide_splits
 
     remote = read_contents(spark, files)
     chosen = options if remote is None else replace(options, shuffled=True)
@@ -94,17 +93,17 @@ def read_pointers(
     if not every:
         assert remote is not None
         return remote
-    dealt = divide_splits(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
+    tasks = min(len(every), choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
 
     def scan_files(task: int) -> Iterator[pa.RecordBatch]:
         from analyzer.pipeline.progress import count_batches
         from analyzer.pipeline.scan import scan_splits
 
-        for split in dealt[task]:
+        for split in every[task::tasks]:  # large files lie beside one another
             size = split.count_bytes(files[split.file])
             yield from count_batches(scan_splits([split], files, chosen), size, options.counts)
 
-    local = map_numbers(spark, len(dealt), scan_files, POINTER_COLUMNS)
+    local = map_numbers(spark, tasks, scan_files, POINTER_COLUMNS)
     return local if remote is None else local.unionAll(remote)
 
 
@@ -161,23 +160,34 @@ def run_tasks(
     begins: Mapping[int, ScanState],
     states: OpenStates,
     work: TaskWork,
-) -> Iterator[Row]:
+) -> Iterator[TaskResult]:
     """Runs both stages, and yields what tasks say; where they cannot write, also what they have written.
 
     begins: where to read on, by number of a file. states: of connections that go on.
     """
-    from analyzer.pipeline.task import LIST_COLUMNS
+
+    from analyzer.pipeline.task import decode_result, encode_result
+
+    def run_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        assert task is not None
+        for result in work.run_task(batches, f"{task.partitionId():05}-{task.taskAttemptId()}"):
+            text, data = encode_result(result)
+            yield pa.record_batch([[text], pa.array([data], pa.binary())], ["text", "data"])
 
     splits = split_files(spark, files, options, begins)
-    done = read_sorted_pointers(spark, files, options, splits, states).mapInArrow(work, LIST_COLUMNS)
+    done = read_sorted_pointers(spark, files, options, splits, states).mapInArrow(run_task, "text STRING, data BINARY")
     if not options.shuffled:
-        yield from done.collect()
+        yield from (decode_result(row.text, row.data) for row in done.collect())
         return
     # Files come back one partition after the other; all of them have been made by then, many at a time.
     persisted: DataFrame = done.persist()
     try:
         persisted.count()
-        yield from persisted.toLocalIterator()
+        yield from (decode_result(row.text, row.data) for row in persisted.toLocalIterator())
     finally:
         persisted.unpersist()
 

@@ -21,7 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UserError
-from analyzer.pipeline.java_gateway import Gateway, create_shadow_home, find_java, find_spark_home
+from analyzer.pipeline.java_gateway import (
+    create_shadow_home,
+    find_java,
+    find_spark_home,
+    make_start_error,
+    write_launcher,
+)
 from analyzer.pipeline.options import OWN_WORKER
 from analyzer.pipeline.owned_folders import create_owned_folder
 from analyzer.pipeline.spark_errors import LOG_NAME, SparkError, translate_full_disk, translate_spark_errors
@@ -86,7 +92,7 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
 
     What Spark says goes to a log, which is kept if Spark fails.
 
-    Raises UserError if there is no Java, or the master can't be reached; SparkFailed for what Spark raises in it.
+    Raises UserError if there is no Java, or the master can't be reached; SparkError for what Spark raises in it.
     """
     check_master(master)
     with ExitStack() as homes, translate_full_disk():
@@ -95,20 +101,13 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
         try:
             with _log_to_file(home / LOG_NAME):
                 environment = {**_build_environment(master, conf, home), **_create_sort_folders(conf, homes)}
-                gateway = Gateway(find_java(), home, _build_settings(master, conf, environment, home), environment)
-                try:
-                    with (
-                        _reset_spark(),
-                        translate_spark_errors(home / LOG_NAME),
-                        _start_session(master, gateway, environment) as spark,
-                    ):
-                        yield spark
-                except Exception as error:
-                    if not gateway.alive:
-                        raise SparkError(f"Java has ended. {home / LOG_NAME} has its output.") from error
-                    raise
-                finally:
-                    gateway.close()
+                settings = _build_settings(master, conf, environment, home)
+                with (
+                    _end_java(home / LOG_NAME),
+                    translate_spark_errors(home / LOG_NAME),
+                    _start_session(master, home, settings, environment) as spark,
+                ):
+                    yield spark
         except SparkError:
             keep = True
             raise
@@ -169,16 +168,26 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path) -> Mapp
 
 
 @contextmanager
-def _reset_spark() -> Iterator[None]:
-    """In the end Spark's Python side forgets whom it talked to: another session will have another Java."""
+def _end_java(log: Path) -> Iterator[None]:
+    """Ends Java in the end, even if it is busy; Spark's Python side forgets it, and workers end without it.
+
+    Raises SparkError if it has ended before.
+    """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     try:
         yield
+    except Exception as error:
+        if SparkContext._gateway is not None and SparkContext._gateway.proc.poll() is not None:
+            raise SparkError(f"Java has ended. {log} has its output.") from error
+        raise
     finally:
-        if SparkContext._gateway is not None:
-            SparkContext._gateway.shutdown()
+        if (gateway := SparkContext._gateway) is not None:
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.kill()
+            gateway.proc.wait()
         SparkSession._instantiatedSession = None
         SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
 
@@ -197,13 +206,22 @@ def _set_environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _start_session(master: str, gateway: Gateway, environment: Mapping[str, str]) -> Iterator[SparkSession]:
+def _start_session(
+    master: str, home: Path, settings: Mapping[str, str], environment: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     interrupted = signal.getsignal(signal.SIGINT)
-    with _set_environment({**environment, SUBMITTED: str(gateway.port), "PYSPARK_GATEWAY_SECRET": gateway.secret}):
-        _name_user(master)
-        spark = SparkSession.builder.getOrCreate()
+    launcher = write_launcher(find_java(), home, settings, environment["SPARK_HOME"])
+    with _set_environment({**environment, **launcher}):
+        try:
+            _name_user(master)
+            spark = SparkSession.builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            if error.getCondition() != "JAVA_GATEWAY_EXITED":
+                raise
+            raise make_start_error(home / LOG_NAME) from error
     if threading.current_thread() is threading.main_thread():
         # Spark's handler cancels jobs through a connection that is in use; ending Java ends them as well.
         signal.signal(signal.SIGINT, interrupted)

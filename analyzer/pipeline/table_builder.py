@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Array, Ints, make_group_keys, merge_rows
+from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.pipeline import message_tables, stream_tables, topic_names
@@ -30,7 +30,7 @@ from analyzer.pipeline.arrow_columns import (
     escape_surrogates,
     measure_texts,
 )
-from analyzer.pipeline.bodies import BodyReader, DecoderMemory
+from analyzer.pipeline.bodies import TOPICS, BodyReader, DecoderMemory
 from analyzer.pipeline.message_tables import ErrorColumn
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import PacketOrigins, RowSelection
@@ -156,11 +156,11 @@ class _TableBuilder:
         self.session, self.chosen, self._learn = session, chosen, learn
         self._origins, self._options, self._named = origins, options, named
         self._reader, self._reported = RowReader(session), ErrorColumn()
-        self._subjects = TopicColumns(session, merge_rows(len(session.rows), chosen.messages, chosen.requests))
+        self._topics = TopicColumns(session)
 
     def list_topics(self, rows: Ints) -> pa.Array:
         """For each of some rows the list of topics that it is about."""
-        return self._subjects.columns(rows)["topics"]
+        return self._topics.columns(rows)["topics"]
 
     def build_batches(self, table: str, found: Iterator[ColumnValues]) -> Iterator[TableBatch]:
         """Columns as a table's rows."""
@@ -184,14 +184,15 @@ class _TableBuilder:
             )
             if "messages" in self._named:
                 self._reported.add_bodies(body_columns)
+                self._topics.add_bodies(body_columns)
                 made = message_tables.build_message_columns(self._reader, body_columns, self._origins)
-                yield self._build_batch("messages", {**made, **self._subjects.columns(body_columns.rows)})
+                yield self._build_batch("messages", {**made, **self._topics.columns(body_columns.rows)})
             if "findings" in self._named and (findings := stream_tables.build_row_findings(self._reader, body_columns)):
                 yield self._build_batch("findings", findings)
 
     def _select_slots(self) -> tuple[str, ...]:
         if "messages" in self._named:
-            return ("error", "info", "findings", "fields") if self._options.fields else ("error", "info", "findings")
+            return ("error", "info", "findings", TOPICS, *(("fields",) if self._options.fields else ()))
         return ("findings",) if "findings" in self._named else ()
 
     def build_exchange_columns(self) -> Iterator[ColumnValues]:
@@ -208,7 +209,7 @@ class _TableBuilder:
         error = self._reported.build_lookup()
         for first in range(0, len(requests), BATCH_ROWS):
             part = requests[first : first + BATCH_ROWS]
-            yield {**message_tables.build_exchange_columns(self._reader, part, error), **self._subjects.columns(part)}
+            yield {**message_tables.build_exchange_columns(self._reader, part, error), **self._topics.columns(part)}
 
     def build_exchanges_and_summaries(self) -> Iterator[TableBatch]:
         """The exchanges, and of the summaries the parts that they and lone messages make."""
@@ -228,6 +229,6 @@ class _TableBuilder:
     def _build_unpaired_batch(self, rows: Ints) -> pa.RecordBatch:
         """What summaries need of messages that are no half of an exchange."""
         columns = {key: build_array(self._reader.read_column(key, rows)) for key in UNPAIRED_COLUMNS}
-        columns |= {**self._subjects.columns(rows), "time_ns": pa.array(self._reader.take_cells("time", rows))}
+        columns |= {**self._topics.columns(rows), "time_ns": pa.array(self._reader.take_cells("time", rows))}
         columns["capture"] = pa.repeat(pa.scalar(escape_surrogates(self._origins.capture)), len(rows))
         return pa.RecordBatch.from_pydict(columns)

@@ -259,33 +259,3 @@ def build_schema(table: str, *, fields: bool = True) -> pa.Schema:
     """Returns the Arrow schema of a table; without `fields`, if bodies are not asked for."""
     columns = [column for column in EVERY_TABLE[table] if fields or column.name != "fields"]
     return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
-
-
-def build_ddl(table: str, *, fields: bool = True) -> str:
-    """Returns the schema of a table in Spark's notation (DDL)."""
-    return format_columns(build_schema(table, fields=fields))
-
-
-def format_columns(columns: pa.Schema) -> str:
-    """Returns columns as Spark writes them."""
-    return ", ".join(f"`{field.name}` {_format_type(field.type)}" for field in columns)
-
-
-_SQL = {
-    pa.string(): "STRING",
-    pa.bool_(): "BOOLEAN",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.date32(): "DATE",
-    PORT: "INT",
-    TABLE_TIME: "TIMESTAMP",
-    TABLE_DURATION: "INTERVAL DAY TO SECOND",
-}
-
-
-def _format_type(kind: pa.DataType) -> str:
-    if pa.types.is_struct(kind):
-        return f"STRUCT<{', '.join(f'{field.name}: {_format_type(field.type)}' for field in kind)}>"
-    if pa.types.is_list(kind):
-        return f"ARRAY<{_format_type(kind.value_type)}>"
-    return _SQL[kind]

@@ -7,12 +7,13 @@ that nobody lists are taken away. Where executors cannot reach that folder, the 
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -25,18 +26,20 @@ from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext, write_states
 from analyzer.pipeline.table_schemas import TABLES
 
-LIST_COLUMNS = "table STRING, path STRING, rows BIGINT, position BIGINT, data BINARY"
-"""`path`: within the folder of the run, null on a note. `data`: of the file from `position` on, or a note (JSON)."""
-
-LIST_SCHEMA = pa.schema(
-    [
-        *(("table", pa.string()), ("path", pa.string()), ("rows", pa.int64())),
-        *(("position", pa.int64()), ("data", pa.binary())),
-    ]
-)
-
 PIECE = 4 << 20
 """Bytes of a file that come back at one time."""
+
+
+class FilePiece(NamedTuple):
+    """Bytes of a file of the run from `position` on. path: within the folder of the run."""
+
+    path: str
+    position: int
+    data: bytes
+
+
+TaskResult = WrittenFile | FilePiece | Mapping[str, Any]
+"""What a task says: a file that it has written, a piece of one, or a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,60 +57,49 @@ class TaskWork:
     carry: BatchContext | None = None
     tables: Collection[str] = tuple(TABLES)
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A task: pointers, sorted by connection, to what is said of the files that it has written."""
-        from pyspark import TaskContext
+    def run_task(self, batches: Iterable[pa.RecordBatch], number: str) -> Iterator[TaskResult]:
+        """Makes files of pointers that are sorted by connection. number: what tells it from other tasks and tries."""
+        own = tempfile.TemporaryDirectory(prefix="wireanalyze-") if self.folder is None else nullcontext(self.folder)
+        with own as folder:
+            for found in self._write(batches, folder, f"{self.part}-{number}"):
+                yield found
+                if self.folder is None and isinstance(found, WrittenFile) and found.table != STATE:
+                    yield from _read_pieces(folder, found.path)
 
-        task = TaskContext.get()
-        assert task is not None
-        part = f"{self.part}-{task.partitionId():05}-{task.taskAttemptId()}"
-        yield from self.write_part(batches, part)
-
-    def write_part(self, batches: Iterable[pa.RecordBatch], part: str) -> Iterator[pa.RecordBatch]:
-        """Writes the files of a task, whose names begin with `part`, and yields the list of them (LIST_SCHEMA)."""
-        with _open_output_folder(self.folder) as folder:
-            yield from self._write(batches, folder, part)
-
-    def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[pa.RecordBatch]:
-        sink, notes, opened = ParquetSink(folder, part), list[bytes](), list[pa.RecordBatch]()
+    def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[TaskResult]:
+        sink, opened = ParquetSink(folder, part), list[pa.RecordBatch]()
         for found in build_rows(batches, self.files, self.options, self.carry, self.tables):
             if found.table == NOTES:
-                notes += found.batch.column(0).to_pylist()
+                yield from map(json.loads, found.batch.column(0).to_pylist())
             elif found.table == STATE:
                 opened.append(found.batch)
             else:
                 sink.add(found)
                 if found.table == "messages":
                     add_counts(self.options.counts, messages=len(found.batch))
-        listed = [_build_list_row(written) for written in sink.close()]
+        yield from sink.close()
         if opened and self.carry is not None:
             name = f"{part}.parquet"
-            listed.append(_build_list_row(WrittenFile(STATE, name, write_states(self.carry.folder, name, opened))))
-        listed += [_build_list_row(None, 0, note) for note in notes]
-        if listed:
-            yield pa.RecordBatch.from_pylist(listed, LIST_SCHEMA)
-        if self.folder is None:
-            for each in listed:
-                if each["path"] is not None and each["table"] != STATE:
-                    yield from _read_pieces(folder, each)
+            yield WrittenFile(STATE, name, write_states(self.carry.folder, name, opened))
 
 
-@contextmanager
-def _open_output_folder(folder: str | None) -> Iterator[str]:
-    if folder is not None:
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="wireanalyze-") as own:
-        yield own
-
-
-def _build_list_row(written: WrittenFile | None, position: int = 0, data: bytes | None = None) -> dict[str, Any]:
-    table, path, rows = (None, None, None) if written is None else written
-    return {"table": table, "path": path, "rows": rows, "position": position, "data": data}
-
-
-def _read_pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    with open(os.path.join(folder, row["path"]), "rb") as file:
+def _read_pieces(folder: str, path: str) -> Iterator[FilePiece]:
+    with open(os.path.join(folder, path), "rb") as file:
         while data := file.read(PIECE):
-            piece = {**row, "rows": None, "position": file.tell() - len(data), "data": data}
-            yield pa.RecordBatch.from_pylist([piece], LIST_SCHEMA)
+            yield FilePiece(path, file.tell() - len(data), data)
+
+
+def encode_result(result: TaskResult) -> tuple[str, bytes | None]:
+    """Returns a result as JSON, and the bytes of a piece."""
+    return (json.dumps(result[:2]), result.data) if isinstance(result, FilePiece) else (json.dumps(result), None)
+
+
+def decode_result(text: str, data: bytes | None) -> TaskResult:
+    """Returns what encode_result() was given."""
+    found: Any = json.loads(text)
+    if isinstance(found, dict):
+        return found
+    if data is None:
+        return WrittenFile(*found)
+    path, position = found
+    return FilePiece(path, position, bytes(data))

@@ -11,12 +11,13 @@ import struct
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
 from analyzer.capture.pcapng_format import MAGIC, SECRETS, TLS_KEY_LOG
 from analyzer.capture.sources import ByteSource, PositionedFile
 from analyzer.errors import CaptureError
+from analyzer.pipeline.open_captures import LIBRARY
 from analyzer.pipeline.options import Options
 
 if TYPE_CHECKING:
@@ -32,25 +33,15 @@ STEP = 1 << 16
 """Bytes of a compressed file that are decompressed at a time, until its first bytes are there."""
 
 
-class Captures(Protocol):
-    """Opens captures, decompressed, and closes those that were opened longest ago and are too much."""
-
-    def open_source(self, path: str) -> ByteSource:
-        """Opens a capture, which stays open until trim(). Raises CaptureError and OSError."""
-
-    def trim(self) -> None:
-        """Closes what is too much."""
-
-
-def find_secrets(options: Options, paths: Iterable[str], captures: Captures) -> KeyRing | None:
+def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
     """Returns what decrypts the connections of the captures at `paths`, or None. Raises UserError.
 
-    captures: opens compressed captures; no source that it gave is in use.
+    No source of LIBRARY is in use.
     """
     from analyzer.tls.key_files import has_cryptography  # lazy: most runs need no keys
 
     files = options.key_logs, options.private_keys, options.key_password
-    embedded = tuple(filter(None, (_EMBEDDED.read_secrets(path, captures) for path in paths)))
+    embedded = tuple(filter(None, (_EMBEDDED.read_secrets(path) for path in paths)))
     if options.key_logs or options.private_keys or (embedded and has_cryptography()):
         return _extend_key_ring(*files, embedded) if embedded else _load_key_ring(*files)
     return None
@@ -78,13 +69,13 @@ class _EmbeddedSecrets:
         self._found: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
         self.size = 0
 
-    def read_secrets(self, path: str, captures: Captures) -> bytes:
+    def read_secrets(self, path: str) -> bytes:
         """Returns the key logs in a capture; none if it cannot be read, which whoever reads the packets tells."""
         try:
             status = os.stat(path)
             key = path, status.st_ino, status.st_size, status.st_mtime_ns
             if key not in self._found:
-                self._add(key, _read_embedded(path, captures) if stat.S_ISREG(status.st_mode) else b"")
+                self._add(key, _read_embedded(path) if stat.S_ISREG(status.st_mode) else b"")
             self._found.move_to_end(key)
             return self._found[key]
         except (CaptureError, OSError):
@@ -100,7 +91,7 @@ class _EmbeddedSecrets:
 _EMBEDDED = _EmbeddedSecrets()
 
 
-def _read_embedded(path: str, captures: Captures) -> bytes:
+def _read_embedded(path: str) -> bytes:
     """Returns the key logs of a pcapng file, MOST_BYTES of them. Raises CaptureError and OSError.
 
     A file is read and not mapped, because it may be cut at any moment. A compressed one is decompressed as a whole only
@@ -112,9 +103,9 @@ def _read_embedded(path: str, captures: Captures) -> bytes:
         compression = recognise_compression(bytes(source.window(0, LONGEST_MAGIC)))
         if compression is not None and _unpack_magic(source, compression) == MAGIC:
             try:
-                return _join_secrets(captures.open_source(path))
+                return _join_secrets(LIBRARY.open_source(path))
             finally:
-                captures.trim()
+                LIBRARY.trim()
         return _join_secrets(source) if bytes(source.window(0, len(MAGIC))) == MAGIC else b""
     finally:
         source.close()

@@ -13,7 +13,7 @@ bare GSSAPI token (its first byte is 0x60, the ASN.1 application tag of RFC 2743
 from __future__ import annotations
 
 import struct
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from struct import unpack_from
@@ -48,7 +48,7 @@ TOKEN = MessageHeader(Role.RAW, state=State.COMPLETE)
 class KafkaConversation(Conversation):
     """`tokens` is true while bare SASL frames may come; `waiting_counts` counts the correlation ids of `waiting`."""
 
-    waiting: deque[Waiting] = field(default_factory=deque)
+    waiting: list[Waiting] = field(default_factory=list)
     waiting_counts: Counter[int | None] = field(default_factory=Counter)
     tokens: bool = False
     waiting_tokens: list[int] = field(default_factory=list)
@@ -128,7 +128,7 @@ class KafkaConversation(Conversation):
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Replaces the handles of waiting requests and tokens by the ones in `numbers`."""
-        self.waiting = deque(request.with_number(numbers) for request in self.waiting)
+        self.waiting = [request.with_number(numbers) for request in self.waiting]
         self.waiting_tokens = [numbers[handle] for handle in self.waiting_tokens]
 
     def ask(self, request: Waiting) -> None:
@@ -147,7 +147,7 @@ class KafkaConversation(Conversation):
         return request
 
     def _next(self) -> Waiting:
-        request = self.waiting.popleft()
+        request = self.waiting.pop(0)
         self.waiting_counts[request.header.correlation] -= 1
         if not self.waiting_counts[request.header.correlation]:
             del self.waiting_counts[request.header.correlation]

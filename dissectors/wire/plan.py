@@ -194,10 +194,12 @@ class Switch:
     """Members whose layout is told by their bytes, or by those before them.
 
     choose: gets the data, where the members begin, where the part ends, and what makes a name a path. It returns one of
-    a few plans, or raises a DecodeError. Only values and trees are made of such members.
+    a few plans, or raises a DecodeError. decided_by: number of bytes before the members on which the choice depends,
+    and on nothing else; 0: it may depend on other bytes, and only values and trees are made of the members.
     """
 
     choose: Callable[[bytes, int, int, Callable[[str], str]], Plan]
+    decided_by: int = 0
 
     @property
     def minimum(self) -> int:

@@ -21,7 +21,19 @@ from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import EmbeddedValue, Holder
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
-from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, SecretBy, Step, Struct, Switch, Tags, When
+from dissectors.wire.plan import (
+    Array,
+    KeyedMembers,
+    LastElement,
+    Leaf,
+    Plan,
+    SecretBy,
+    Step,
+    Struct,
+    Switch,
+    Tags,
+    When,
+)
 from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import uvarint
@@ -35,14 +47,14 @@ class MessageLayout:
     """The layout of all bytes of a message.
 
     plan: from `start` on. length: of the prefix at the first byte; what stands between it and `start` is no part of the
-    values. error: the member with the code of the error that the message reports. longest: what the prefix may say of
+    values. error: the code of the error that a message reports, by its values. longest: what the prefix may say of
     messages of which nothing is to be said because of their length.
     """
 
     plan: Plan
     length: FixedWidth | None = None
     start: int = 0
-    error: str | None = None
+    error: Callable[[dict[str, Any]], Any] | None = None
     longest: int | None = None
 
 
@@ -98,7 +110,7 @@ def _message(
     values = _members(cursor, layout.plan.steps)
     if cursor.at != end:
         raise NotTemplatable
-    return values, plain(values[layout.error]) if layout.error is not None else 0
+    return values, plain(layout.error(values)) if layout.error is not None else 0
 
 
 class _Untold:
@@ -145,8 +157,12 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
-        elif isinstance(step, KeyedMembers | Switch):
+        elif isinstance(step, KeyedMembers) or (isinstance(step, Switch) and not step.decided_by):
             raise NotTemplatable  # keys in any order, members that bytes tell: hardly two messages are alike
+        elif isinstance(step, Switch):
+            cursor.builder.pin(cursor.at - step.decided_by, cursor.at)
+            chosen = step.choose(cursor.builder.data, cursor.at, cursor.end, str)
+            values.update(_members(cursor, chosen.steps))
         elif isinstance(step, When):
             more = (
                 step.needs_remaining_bytes
@@ -202,7 +218,7 @@ def _is_null(number: int, nullable: bool) -> bool:
 
 def _array(cursor: Cursor, step: Array) -> list[Any] | None:
     if step.count is None:
-        return _until_end(cursor, step.element)
+        return _until_end(cursor, step.element, step.last)
     count, _ = cursor.number(step.count)
     if _is_null(count, step.nullable):
         return None
@@ -211,12 +227,14 @@ def _array(cursor: Cursor, step: Array) -> list[Any] | None:
     return [_member(cursor, step.element) for _ in range(count)]
 
 
-def _until_end(cursor: Cursor, element: Leaf | Struct) -> list[Any]:
-    """Elements up to the end of what they stand in, each of which takes some bytes."""
-    items, before = [], -1
-    while before < cursor.at < cursor.end:
+def _until_end(cursor: Cursor, element: Leaf | Struct, last: LastElement | None) -> list[Any]:
+    """Elements up to the last one or to the end of what they stand in, each of which takes some bytes."""
+    items, before, data = [], -1, cursor.builder.data
+    while before < cursor.at < cursor.end and (last is None or not data[cursor.at + last.mark]):
         before = cursor.at
         items.append(_member(cursor, element))
+    if last is not None:
+        _member(cursor, last.struct)
     return items
 
 
@@ -250,7 +268,8 @@ def _template_sized(builder: TemplateBuilder, primitive: SizedBytes, extent: Ext
         return builder.bytes(extent)
     if primitive.convert is not bytes.decode:
         raise NotTemplatable
-    return builder.text(extent)
+    data = builder.data[extent.begin : extent.end]
+    return builder.text(extent) if data.isascii() else data.decode()
 
 
 def _tags(cursor: Cursor, step: Tags, values: dict[str, Any]) -> None:

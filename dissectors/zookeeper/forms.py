@@ -44,7 +44,7 @@ def find_form(name: str | None, head: tuple[Step, ...] = ()) -> RecordForm:
     """Returns the form of a record, of a multi, or (None) of nothing, behind the members of a head."""
     steps = find_steps(name)
     first_error = first_nonzero(Plan("head", 0, head), "error")
-    return make_form(steps, head, partial(_first_error, head=first_error) if name in MULTIS else None)
+    return make_form(steps, head, partial(find_first_error, head=first_error) if name in MULTIS else None)
 
 
 def make_form(steps: tuple[Step, ...], head: tuple[Step, ...] = (), first_error: First | None = None) -> RecordForm:
@@ -70,7 +70,7 @@ def _multi(kind: str) -> tuple[Step, ...]:
         for code, record in ((load_numbers("operation")[name], record) for name, record in rows)
     }
     choose = partial(_choose_item, items, _make_item(kind, None, (Switch(_refuse_item),)))
-    item = Struct(FieldSpec("", "struct"), (*head, Switch(choose)))
+    item = Struct(FieldSpec("", "struct"), (*head, Switch(choose, INT.size + BOOLEAN.size)))
     last = LastElement(Struct(LayoutSpec("end", "struct"), (*head, _ERR)), INT.size)
     return (Array(Many("operations", "array"), None, False, item, last),)
 
@@ -92,7 +92,8 @@ def _refuse_item(data: bytes, at: int, end: int, path: Callable[[str], str]) -> 
     raise MalformedField(path("type"), at, f"is {INT.layout.unpack_from(data, at)[0]}, which is none of this list")
 
 
-def _first_error(values: dict[str, Any], head: First) -> int:
+def find_first_error(values: dict[str, Any], head: First) -> int:
+    """Returns the error of a multi: the one that `head` finds in its header, or else the first one of its items."""
     if "err" not in values:  # a request
         return 0
     return head(values) or next((item["err"] for item in values["operations"] if item["err"]), 0)

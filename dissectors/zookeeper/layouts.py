@@ -8,20 +8,21 @@ together with its request (Dissector.request_fields); then a template covers bot
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 from dissectors.api import Context, Pick, Role
 from dissectors.finding import Finding
 from dissectors.message import Path
 from dissectors.slotted import replace
-from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
+from dissectors.wire.plan import Array, Leaf, Plan, Struct, When
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import pick
 from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.expert_info import NEAR
-from dissectors.zookeeper.forms import MULTIS
+from dissectors.zookeeper.forms import MULTIS, find_first_error, find_steps
 from dissectors.zookeeper.guessing import Guess
 from dissectors.zookeeper.header import REPLY, has_absurd_error
 from dissectors.zookeeper.jute import INT
@@ -29,13 +30,14 @@ from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.nested import OPENED
 from dissectors.zookeeper.nested.hidden import is_sensitive_message
 from dissectors.zookeeper.recipes import EVENT, reply_steps
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import operations
 
 _BEHIND_XID = 8
 _NO_ERROR = bytes(4)
 _ERR = "err"
 _OPCODE = Leaf(LayoutSpec("type", "int"), FixedWidth("int", "i", int))
 _SUCCESS = frozenset({0})
+_HEADER_ERROR = itemgetter(_ERR)
 
 
 def layout_of(message: bytes, context: Context) -> MessageLayout | None:
@@ -74,10 +76,10 @@ def _layout(context: Context) -> MessageLayout | None:
     if known is None or known.code in OPENED:
         return None
     if context.role is Role.REQUEST:
-        return None if known.request in MULTIS else _request(known.request)
+        return _request(known.request)
     if known.code == EVENT:
         return _event(known.response)
-    return None if context.role is not Role.RESPONSE or known.response in MULTIS else _reply(known.response)
+    return None if context.role is not Role.RESPONSE else _reply(known.response)
 
 
 @lru_cache(maxsize=128)
@@ -89,7 +91,8 @@ def _request(record: str | None) -> MessageLayout:
 def _reply(record: str | None) -> MessageLayout:
     """A ReplyHeader behind its xid; the record follows if all went well."""
     whole = (*reply_steps(), *(When(_ERR, _SUCCESS, step) for step in _steps(record)))
-    return MessageLayout(Plan("reply", 0, whole), INT, _BEHIND_XID, _ERR, NEAR)
+    error = partial(find_first_error, head=_HEADER_ERROR) if record in MULTIS else _HEADER_ERROR
+    return MessageLayout(Plan("reply", 0, whole), INT, _BEHIND_XID, error, NEAR)
 
 
 @lru_cache(maxsize=1)
@@ -102,13 +105,13 @@ def _event(record: str | None) -> MessageLayout:
 
 
 def _steps(record: str | None) -> tuple[Leaf | Struct | Array, ...]:
-    steps: tuple[Step, ...] = () if record is None else plan_of(record).steps
-    return tuple(step for step in steps if isinstance(step, Leaf | Struct | Array))
+    return tuple(step for step in find_steps(record) if isinstance(step, Leaf | Struct | Array))
 
 
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """Returns a function that reads only some paths of a message; None where the full decoder must do it."""
-    layout = None if context.code == EVENT else _layout(context)
+    known = operations().get(context.code) if context.code is not None else None
+    layout = None if known is None or known.code == EVENT or known.request in MULTIS else _layout(context)
     if layout is None or any(name.startswith("_") for path in paths for name in path):
         return None
     read, answers = pick(layout.plan, paths, lambda _: _BEHIND_XID), context.role is Role.RESPONSE

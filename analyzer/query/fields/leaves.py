@@ -9,9 +9,10 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.message import Path
+from dissectors.symbolic_values import NestedValue
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.flat import RowTable
 from dissectors.wire.secret import Secret
@@ -19,6 +20,13 @@ from dissectors.wire.secret import Secret
 Leaves = Callable[[Any], list[Any]]
 
 _OF_BYTES: dict[str, Callable[[Any], Any]] = {"length": len, "hex": bytes.hex}
+
+
+class NestedLeaves(NamedTuple):
+    """Stands for the values at `path` within a list that each message of a template has for itself."""
+
+    nested: NestedValue
+    path: Path
 
 
 def find_leaves(value: Any, path: Path) -> list[Any]:
@@ -32,6 +40,9 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
     while at < len(path):
         if type(value) is dict:
             value = value.get(path[at])
+        elif type(value) is NestedValue:
+            found.append(NestedLeaves(value, path[at:]))
+            return
         elif isinstance(value, list | tuple | RowTable):
             for each in value:
                 _collect(each, path, at, found)
@@ -41,7 +52,9 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
         if value is None:
             return
         at += 1
-    if isinstance(value, list | tuple | RowTable):
+    if type(value) is NestedValue:
+        found.append(NestedLeaves(value, ()))
+    elif isinstance(value, list | tuple | RowTable):
         if len(value):
             for each in value:
                 _collect(each, path, at, found)

@@ -22,7 +22,6 @@ from analyzer.pipeline.arrow_columns import TableBatch
 from analyzer.pipeline.finish import TOPIC_COLUMNS, add_required_tables, finish_tables, replace_ids
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins
-from analyzer.pipeline.partition import LIBRARY
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
 from analyzer.pipeline.table_builder import build_tables
@@ -65,7 +64,7 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
         packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
         known, orders = make_rules(merge_rules(options.decode_as))
-        secrets = find_secrets(options, [file.path for file in inputs], LIBRARY)
+        secrets = find_secrets(options, [file.path for file in inputs])
         with Analysis(packets, known, orders=orders, secrets=secrets) as session:
             found = build_tables(session.load(), origins, options, named=add_required_tables(TABLES))
             yield from finish_tables(found, TABLES)

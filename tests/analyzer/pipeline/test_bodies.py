@@ -21,7 +21,7 @@ from analyzer.pipeline import table_builder as portions
 from analyzer.pipeline.arrow_columns import build_array
 from analyzer.pipeline.bodies import BodyReader, DecoderMemory
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import RowSelection, StoredOrigins
+from analyzer.pipeline.origins import PacketOrigins, RowSelection
 from analyzer.pipeline.table_builder import RowPortions, build_tables
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
@@ -113,7 +113,7 @@ def test_findings_know_what_came_later(tmp_path: Path) -> None:
         ]
         at_sight = [each for row in plain(session, rows) for each in row["findings"]]  # type: ignore[attr-defined]
         chosen = RowSelection.select_all(session)
-        batches = build_tables(session, StoredOrigins("", ["1.pcap"]), Options(), chosen, ["findings"])
+        batches = build_tables(session, PacketOrigins("", ["1.pcap"]), Options(), chosen, ["findings"])
         found = [row for each in batches for row in each.batch.to_pylist() if row["id"] is not None]
     assert sorted((row["id"], row["severity"], row["code"], row["text"]) for row in found) == sorted(expected)
     assert len(at_sight) < len(expected)

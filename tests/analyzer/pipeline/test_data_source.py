@@ -110,7 +110,7 @@ def test_decode_as(tmp_path: Path) -> None:
 
 
 def columns(table: str) -> StructType:
-    return StructType.fromDDL(CaptureSource({"table": table, "path": "x"}).schema())
+    return CaptureSource({"table": table, "path": "x"}).schema()
 
 
 def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: Path) -> None:

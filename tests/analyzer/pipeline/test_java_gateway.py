@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,13 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.pipeline import java_gateway as module
-from analyzer.pipeline.java_gateway import Gateway, choose_heap
-from analyzer.pipeline.spark_errors import LOG_NAME, SparkError
+from analyzer.pipeline.java_gateway import choose_heap, make_start_error, write_launcher
+from analyzer.pipeline.spark_errors import LOG_NAME
 
 JAVA = """#!/bin/sh
 for each in "$@"; do echo "$each"; done > {told}
 {rest}
 """
-COMES_UP = r"""printf '\000\000\001\002\000\000\000\003key' > "$_PYSPARK_DRIVER_CONN_INFO_PATH"; exec cat"""
 
 
 def fake(folder: Path, rest: str) -> str:
@@ -35,12 +36,9 @@ def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) ->
         "spark.driver.extraJavaOptions": "-Done='a b' -Dtwo",
         "spark.driver.extraClassPath": "/before",
     }
-    gateway = Gateway(fake(tmp_path, COMES_UP), tmp_path, settings, {"FROM_US": "yes"})
-    try:
-        assert (gateway.port, gateway.secret, gateway.alive) == (258, "key", True)
-    finally:
-        gateway.close()
-    assert not gateway.alive
+    found = write_launcher(fake(tmp_path, "echo $SPARK_HOME"), tmp_path, settings, "/the spark")
+    subprocess.run([f"{found['SPARK_HOME']}/bin/spark-submit", "pyspark-shell"], check=True)
+    assert (tmp_path / LOG_NAME).read_text() == "/the spark\n"
     reported = (tmp_path / "told").read_text().splitlines()
     assert {"-Xmx700m", "-Done=a b", "-Dtwo", "--add-opens=java.base/java.lang=ALL-UNNAMED"} <= set(reported)
     assert reported[reported.index("-cp") + 1].startswith("/before:")
@@ -64,11 +62,23 @@ def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) ->
     ],
 )
 def test_a_java_that_ends_at_once(tmp_path: Path, said: str, told: str) -> None:
-    (tmp_path / "said").write_text(said)
-    with pytest.raises(SparkError, match="Java could not start Spark: ") as raised:
-        Gateway(fake(tmp_path, f"cat {tmp_path / 'said'} >&2; exit 1"), tmp_path, {}, {})
-    assert told in str(raised.value)
-    assert str(tmp_path / LOG_NAME) in str(raised.value)
+    (tmp_path / LOG_NAME).write_text(said)
+    error = str(make_start_error(tmp_path / LOG_NAME))
+    assert error.startswith(f"Java could not start Spark: {told}")
+    assert error.endswith(f"{tmp_path / LOG_NAME} has the whole output.")
+
+
+def test_a_session_whose_java_ends_at_once(tmp_path: Path) -> None:
+    """In a process of its own: a session of another test has a Java in this one."""
+    java = fake(tmp_path, "echo 'Error: no heap' >&2; exit 1")
+    code = f"""
+from analyzer.pipeline import spark_sessions
+spark_sessions.find_java = lambda: {java!r}
+with spark_sessions.open_session("local", {{}}):
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "SparkError: Java could not start Spark: Error: no heap." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -84,4 +94,4 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, pages: int, limit: str, expecte
 def test_a_spark_home_without_spark_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(module.UserError, match="has no Spark"):
-        Gateway("java", tmp_path, {}, {})
+        write_launcher("java", tmp_path, {}, "")

@@ -13,7 +13,6 @@ from analyzer.pipeline.owned_folders import OWNER_FILE
 from analyzer.pipeline.progress import (
     CountReader,
     ProgressCounts,
-    SpeedAverage,
     add_counts,
     count_batches,
     format_progress,
@@ -55,17 +54,6 @@ def test_a_scan_is_counted_as_it_passes(tmp_path: Path) -> None:
     ]
     assert list(count_batches(iter(batches), 9, str(tmp_path))) == batches
     assert CountReader(str(tmp_path)).read_counts() == ProgressCounts(5, 9, 0)
-
-
-def test_speed_is_that_of_the_last_seconds() -> None:
-    speed = SpeedAverage()
-    looks = ((0, 0.0), (10, 1.0), (10, 9.0), (70, 13.0))
-    assert [speed.update(size, now) for size, now in looks] == [
-        0,
-        10,
-        10 / 9,
-        5.0,
-    ]
 
 
 @pytest.mark.parametrize(

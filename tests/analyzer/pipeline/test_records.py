@@ -21,8 +21,8 @@ from analyzer.decode.rows import RowReader
 from analyzer.pipeline import records as module
 from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_fields import find_record_fields, read_record_fields
-from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records, hash_key
+from analyzer.pipeline.record_fields import find_record_fields, hash_key, read_record_fields
+from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
@@ -254,7 +254,7 @@ def test_hashes_of_many_keys() -> None:
 def test_a_record_that_names_no_topic_has_that_of_its_message() -> None:
     with Session([ROOT / "captures" / "pulsar.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
-        subjects = TopicColumns(session, rows)
+        subjects = TopicColumns(session)
         batches = list(build_records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
     topics = {topic for each in batches for topic in each["topic"].to_pylist()}
     assert None not in topics

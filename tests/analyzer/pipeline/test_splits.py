@@ -16,7 +16,6 @@ from analyzer.pipeline.options import SPLIT
 from analyzer.pipeline.scan import (
     FileSplit,
     build_splits,
-    divide_splits,
     find_cuts,
     find_huge_files,
     split_whole_files,
@@ -128,21 +127,3 @@ def test_what_is_looked_back_into(monkeypatch: pytest.MonkeyPatch) -> None:
         [(2, None, None), (1, 200, 1000)],
         [(3, None, 250), (2, None, None), (1, 200, 1000)],
     ]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "most", "dealt"),
-    [
-        ([10], 4, [1]),
-        ([10, 10, 10, 10], 2, [2, 2]),
-        ([10, 10, 10, 10], 9, [1, 1, 1, 1]),
-        ([1, 1, 1, 1, 100, 1], 2, [4, 2]),
-        ([0, 0, 0], 2, [1, 2]),
-    ],
-)
-def test_splits_are_dealt_out_by_bytes(sizes: list[int], most: int, dealt: list[int]) -> None:
-    files = [file(size) for size in sizes]
-    every = split_whole_files(files)
-    parts = divide_splits(every, files, most)
-    assert [each for part in parts for each in part] == every
-    assert [len(part) for part in parts] == dealt

@@ -17,7 +17,6 @@ import zstandard
 from analyzer.capture.pcapng_format import MAGIC, encode_secrets
 from analyzer.pipeline import tls_secrets
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.partition import LIBRARY
 from analyzer.pipeline.sources import find_captures
 from tests.analyzer.pipeline.house import build_all_tables
 from tests.golden.truth import GOLDEN
@@ -61,14 +60,14 @@ def test_all_blocks_are_found_and_nothing_else(tmp_path: Path, monkeypatch: pyte
     decoy = encode_secrets(logs[0])[:-4] + b"\xff" * 4
     path = tmp_path / "a.pcapng"
     path.write_bytes(b"\n\r\r\n" + encode_secrets(logs[0]) + b"xKSLTTLSK" + decoy + encode_secrets(logs[1]) + b"KSLT")
-    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path), LIBRARY) == b"".join(logs)
+    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path)) == b"".join(logs)
 
 
 def test_a_block_within_a_block_is_no_block(tmp_path: Path) -> None:
     text = b"x" * 16 + encode_secrets(b"y" * 16)
     path = tmp_path / "a.pcapng"
     path.write_bytes(b"\n\r\r\n" + encode_secrets(text))
-    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path), LIBRARY) == text
+    assert tls_secrets._EmbeddedSecrets().read_secrets(str(path)) == text
 
 
 def test_what_is_remembered_is_bounded_and_of_the_file_as_it_is(
@@ -78,9 +77,9 @@ def test_what_is_remembered_is_bounded_and_of_the_file_as_it_is(
     known, path = tls_secrets._EmbeddedSecrets(), tmp_path / "0.pcapng"
     for number in range(9):
         path.write_bytes(b"\n\r\r\n" + encode_secrets(b"%d" % number * (number + 90)))
-        assert known.read_secrets(str(path), LIBRARY) == b"%d" % number * (number + 90)
+        assert known.read_secrets(str(path)) == b"%d" % number * (number + 90)
         assert known.size <= 300
-    assert known.read_secrets(str(tmp_path / "gone"), LIBRARY) == b""
+    assert known.read_secrets(str(tmp_path / "gone")) == b""
 
 
 def test_a_capture_s_secrets_go_with_it(tmp_path: Path) -> None:
@@ -91,12 +90,12 @@ def test_a_capture_s_secrets_go_with_it(tmp_path: Path) -> None:
     for number in range(1, 5):
         path = tmp_path / f"{number}.pcapng"
         path.write_bytes(MAGIC + encode_secrets(line(number)))
-        ring = tls_secrets.find_secrets(options, [str(path)], LIBRARY)
+        ring = tls_secrets.find_secrets(options, [str(path)])
         assert ring is not None
         assert [each for each in range(5) if ring.find("CLIENT_RANDOM", bytes([each]) * 32)] == [0, number]
     with common.open("ab") as file:
         file.write(line(9))
     assert ring.find("CLIENT_RANDOM", bytes([9]) * 32)
-    alone = tls_secrets.find_secrets(options, [], LIBRARY)
+    alone = tls_secrets.find_secrets(options, [])
     assert alone is not None
     assert [each for each in range(10) if alone.find("CLIENT_RANDOM", bytes([each]) * 32)] == [0, 9]

@@ -57,7 +57,7 @@ def asked(session: Analysis, rows: Ints) -> Lists:
 
 def told(session: Analysis, rows: Ints, part: int) -> Lists:
     """With names, some rows at a time."""
-    reader = TopicColumns(session, rows)
+    reader = TopicColumns(session)
     parts = [reader.columns(rows[first : first + part]) for first in range(0, len(rows), part)]
     found = {column: pa.concat_arrays([each[column] for each in parts]) for column in ALIASES}
     known = topic_names.build_name_columns(session)
@@ -77,7 +77,6 @@ def test_it_is_what_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert any(map(any, expected.values()))
         assert told(session, rows, len(rows)) == expected
         # Windows that end anywhere, and memory that is always full.
-        monkeypatch.setattr(topic_columns, "WINDOW", 50)
         monkeypatch.setattr(topic_columns, "MOST_CACHED", 10)
         assert told(session, rows, 7) == expected
 
@@ -85,11 +84,9 @@ def test_it_is_what_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_rows_may_be_requested_in_any_order() -> None:
     with Session([GOLDEN / "k4_java_share.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
-        every = TopicColumns(session, rows).columns(rows)["topics"].to_pylist()
+        every = TopicColumns(session).columns(rows)["topics"].to_pylist()
         some = np.array([20, 3, 3, 101, 0])
-        assert TopicColumns(session, np.zeros(0, np.int64)).columns(some)["topics"].to_pylist() == [
-            every[row] for row in some
-        ]
+        assert TopicColumns(session).columns(some)["topics"].to_pylist() == [every[row] for row in some]
 
 
 def test_values_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,4 +95,4 @@ def test_values_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
         rows = np.arange(len(session.rows))
         expected = [each[:2] for each in asked(session, rows)["groups"]]
         assert max(map(len, expected)) == 2
-        assert TopicColumns(session, rows).columns(rows)["groups"].to_pylist() == expected
+        assert TopicColumns(session).columns(rows)["groups"].to_pylist() == expected

@@ -166,6 +166,17 @@ def test_answers(operation: str, asked: bytes | None, answer: bytes | int, known
     assert line(operation, Role.RESPONSE, message) == alone
 
 
+@pytest.mark.parametrize("answer", [failing(0, -101), multi(item("create", PATH), item("delete"))])
+def test_multis_have_a_template(answer: bytes) -> None:
+    context, message = Context(Role.RESPONSE, load_numbers("operation")["multi"]), reply(1, answer)
+    made, plain = ZOOKEEPER.template(message, context, None), ZOOKEEPER.values(message, context)
+    assert made is not None
+    assert made.body.error == plain.error
+    found, expected = ([(each["type"], [*each]) for each in body.values["operations"]] for body in (made.body, plain))
+    assert found == expected
+    assert not all(made.builder.fixed), "of the same items, others may have other paths and numbers"
+
+
 def test_only_what_is_repeated_is_reported() -> None:
     """A request may be known by a few fields or by all of them; the line is the same."""
     requested, message = request(1, "setData", PATH + buffer(b"123") + bytes(4)), reply(1, err=-101)

@@ -1,0 +1,160 @@
+"""The records in a message, as a JSON text: of a decoded body, or once for all rows of a template.
+
+Theory. A protocol extracts records from the values of a message (dissectors.payload). In a template the values are
+symbolic, and so is what is extracted of them: numbers, texts, lengths. A list of messages is a value of its own in each
+row. Its records are extracted row by row, from values without symbols. What they have from around the list is found
+with one item of the template's own message: those cells are symbolic, and each row fills them in.
+
+A text is [cells around, [cells of each record]]: topic, partition, offset, time, key and length of the value. A key is
+its hash and its length, or, from a template, its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+
+from analyzer.decode.template_json import MarkingWriter
+from analyzer.messages import defects
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.record_fields import hash_key
+from dissectors.api import Context, Dissector
+from dissectors.message import Values
+from dissectors.payload import Payload, Place
+from dissectors.symbolic import NotTemplatable
+from dissectors.symbolic_text import PiecewiseText
+from dissectors.symbolic_values import NestedValue, SymbolicValue, Text, WrittenValue, length, plain
+from dissectors.wire.inner import content, find_within
+
+INT32, INT64 = 1 << 31, 1 << 63
+
+Cells = list[Any]
+
+
+class RecordRow(NamedTuple):
+    """One record, as columns of the table; `place`: of its message among the rows that were asked about."""
+
+    place: int
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    timestamp_ms: int | None
+    key_hash: str | None
+    key_length: int | None
+    value_length: int | None
+
+
+def list_cells(payloads: Iterable[Payload]) -> Iterator[Cells]:
+    """Yields the cells of each record among the payloads of a message."""
+    for _, group in groupby(payloads, _get_record_path):
+        parts = list(group)
+        record = parts[0].record
+        if record is not None:
+            sizes = (length(data) for part in parts if part.kind != "key" and (data := content(part.value)) is not None)
+            key = next((part.value for part in parts if part.kind == "key"), record.key)
+            yield [record.topic, record.partition, record.offset, record.time, _make_key(key), next(sizes, None)]
+
+
+def _get_record_path(payload: Payload) -> Place:
+    return payload.place[:-1]
+
+
+def _make_key(key: object) -> Any:
+    if type(key) is Text or type(key) is PiecewiseText:
+        return key
+    data = plain(content(key))
+    return None if data is None else [hash_key(data) if isinstance(data, bytes) else None, len(data)]
+
+
+def make_row(place: int, cells: Cells) -> RecordRow:
+    """Returns the row of a record. JSON has numbers of any size; those that columns do not have are null."""
+    topic, partition, offset, time, key, size = cells
+    key_hash, key_length = (hash_key(key.encode()), len(key)) if isinstance(key, str) else key or (None, None)
+    numbers = (_check_range(partition, INT32), _check_range(offset, INT64), _check_range(time, INT64))
+    return RecordRow(place, topic, *numbers, key_hash, key_length, size)
+
+
+def _check_range(number: int | None, bound: int) -> int | None:
+    return number if number is not None and -bound <= number < bound else None
+
+
+def format_records(payloads: Iterable[Payload]) -> bytes:
+    """Returns the text of the records in a message."""
+    return orjson.dumps([None, _make_writable(payloads)])
+
+
+def _make_writable(payloads: Iterable[Payload]) -> list[Cells]:
+    found = []
+    for topic, partition, *numbers, key, size in list_cells(payloads):
+        checked = [_check_range(number, INT64) for number in (partition, *numbers)]
+        found.append([escape_surrogates(topic), *checked, key, size])
+    return found
+
+
+def format_template_records(dissector: Dissector, context: Context, values: Values, writer: MarkingWriter) -> str:
+    """Returns the text of the records in symbolic values, with marks. Raises NotTemplatable if it depends on more."""
+    carriers, payloads = defects.find_carriers(dissector), dissector.payloads
+    if payloads is None or (carriers is not None and (context.code, context.role) not in carriers):
+        return ""
+    if any(each.scope is None for each in defects.list_references(dissector, context)):
+        raise NotTemplatable  # names may take the place of ids
+    place = _find_nested(values)
+    if place is None:
+        return writer.dumps([None, list(list_cells(payloads.extract(values, _refuse_request)))]).decode()
+    nested = find_within(values, place)
+    first = next(list_cells(payloads.extract(_replace(values, place, nested.value[:1]), _refuse_request)), None)
+    if first is None:
+        raise NotTemplatable
+    around = [cell if issubclass(type(cell), SymbolicValue) else None for cell in first]
+    without = _drop_symbols(values)
+
+    def write(lists: Sequence[Any]) -> list[bytes]:
+        found = (payloads.extract(_replace(without, place, each), _refuse_request) for each in lists)
+        return [orjson.dumps(_make_writable(each)) for each in found]
+
+    return writer.dumps([around, orjson.Fragment(nested.builder.mark(WrittenValue(nested, write)))]).decode()
+
+
+def _refuse_request() -> Values | None:
+    raise NotTemplatable
+
+
+def _find_nested(values: Any, place: tuple[str, ...] = ()) -> tuple[str, ...] | None:
+    """Returns the place of the list that each row has for itself. Raises NotTemplatable if there are several."""
+    if type(values) is NestedValue and isinstance(values.value, list):
+        return place
+    found = [_find_nested(value, (*place, name)) for name, value in values.items()] if type(values) is dict else []
+    places = [each for each in found if each is not None]
+    if len(places) > 1:
+        raise NotTemplatable
+    return places[0] if places else None
+
+
+def _replace(values: Any, place: Place, new: Any) -> Any:
+    """Returns a copy of values with another value at a place."""
+    return {**values, place[0]: _replace(values.get(place[0], {}), place[1:], new)} if place else new
+
+
+def _drop_symbols(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _drop_symbols(each) for name, each in value.items() if not issubclass(type(each), SymbolicValue)}
+    return value
+
+
+def parse_records(texts: pa.Array) -> Iterator[RecordRow]:
+    """Yields the records in the texts of many messages (n); `place` is the message's index."""
+    for place, text in enumerate(texts.to_pylist()):
+        if text:
+            around, records = orjson.loads(text)
+            complete = partial(_fill_cells, around) if around and any(cell is not None for cell in around) else None
+            for cells in records:
+                yield make_row(place, cells if complete is None else complete(cells))
+
+
+def _fill_cells(around: Cells, cells: Cells) -> Cells:
+    return [outer if cell is None else cell for outer, cell in zip(around, cells, strict=True)]
