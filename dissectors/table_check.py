@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dissectors.check import Check
@@ -11,11 +11,14 @@ from dissectors.wire.times import lasting
 
 
 class TableCheck(Check):
-    """A check whose sentences are in a table of its protocol."""
+    """A check whose sentences are in the table `checks` of its protocol: by name a code, a severity and a text.
 
-    @classmethod
-    def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """Returns the code, severity and text of each finding by name; braces in a text mark values."""
+    Braces in a text mark values.
+    """
+
+    @staticmethod
+    def table(name: str, /) -> Mapping[str, Any]:
+        """Returns a table of the protocol."""
         raise NotImplementedError
 
     def find(self, sentence: str, /, *, about: str = "", **words: Any) -> None:
@@ -23,7 +26,7 @@ class TableCheck(Check):
 
         about: the subject of the finding (dissectors.finding).
         """
-        code, severity, text = self.sentences()[sentence]
+        code, severity, text = self.table("checks")["sentences"][sentence]
         if "took" in words:
             words["took"] = lasting(words["took"])
         self.emit(Finding(Severity[severity.upper()], code, text.format(**words), subject=about))

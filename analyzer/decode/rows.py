@@ -229,12 +229,6 @@ class RowReader:
         return TextColumn(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
 
-def pick_texts(texts: Sequence[str], numbers: Array) -> Values:
-    """Returns the text of each number."""
-    values: Values = np.asarray(texts, object)[numbers].tolist()
-    return values
-
-
 def make_error(body: Body) -> dict[str, Any] | None:
     """Returns the error that a message reports."""
     return None if body.error is None else {"code": body.error[0], "name": body.error[1]}

@@ -219,7 +219,7 @@ class Merger:
         kinds = [
             (key, plan, plan.takers[number]) for key, plan in enumerate(part.plans) if plan and number in plan.takers
         ]
-        for key, plan, merge in sorted(kinds, key=_is_about_answers):
+        for key, plan, merge in sorted(kinds, key=lambda kind: kind[2].answers):
             bare = bool(plan.bare & bit)
             if merge.answers:
                 those = (part.keys == key) & self._find_answers(number, part, ignored)
@@ -292,10 +292,6 @@ class Merger:
 
 
 _MOST_TEXTS = 100_000
-
-
-def _is_about_answers(kind: tuple[int, KindPlan, Merge]) -> bool:
-    return kind[2].answers
 
 
 class _Group(NamedTuple):

@@ -180,10 +180,6 @@ def _by_sudo(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
     return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, prompts=terminal)
 
 
-def _by_dumpcap(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    return CaptureProcess(*_popen([*_command(request), DUMPCAP]), becoming)
-
-
 def _has_terminal() -> bool:
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
@@ -195,5 +191,5 @@ def _has_terminal() -> bool:
 _WAYS: dict[Via, Callable[[CaptureRequest, Identity], CaptureProcess]] = {
     "self": _by_itself,
     "sudo": _by_sudo,
-    "dumpcap": _by_dumpcap,
+    "dumpcap": lambda request, becoming: CaptureProcess(*_popen([*_command(request), DUMPCAP]), becoming),
 }

@@ -99,7 +99,7 @@ def become(who: Identity) -> None:
     Replaces the environment if it was another user's. An ordinary process with several threads stays as it is. Raises
     CaptureError.
     """
-    if _has_threads():
+    if _linux() and len(os.listdir("/proc/self/task")) > 1:
         if _is_ordinary(who):
             return
         raise CaptureError(
@@ -278,10 +278,6 @@ def _list_remaining(who: Identity, bounded: bool) -> Iterator[str]:
             yield "a way to new privileges"
         if found["Uid"].split() != [str(who.uid)] * 4 or found["Gid"].split() != [str(who.gid)] * 4:
             yield "another user or group"
-
-
-def _has_threads() -> bool:
-    return _linux() and len(os.listdir("/proc/self/task")) > 1
 
 
 def _is_ordinary(who: Identity) -> bool:

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analyzer.columns.text import ELLIPSIS
+from analyzer.render.lines import Line
 from analyzer.render.objects import Out
 
 GAP = 2
 """Spaces between columns."""
 
 _NUMBER = re.compile(r"\d[\w.,:%]*")
+_WORDS = re.compile(r"\s*\S+|\s+")
 _BEFORE, _BEHIND = 64, 32
 """Number of characters on both sides of a cut that are searched for a number."""
 
@@ -51,18 +53,31 @@ def wrap_text(text: str, width: int, first: str = "", indent: str | None = None)
 
     first: precedes the text; indent: precedes its other lines, by default as many spaces.
     """
-    indent = " " * count_cells(first) if indent is None else indent
-    line, is_empty = first, True
-    for word in text.split(" "):
-        if not is_empty and count_cells(line) + 1 + count_cells(word) > width:
-            yield line
-            line, is_empty = indent, True
-        line += word if is_empty else f" {word}"
-        is_empty = False
-        while count_cells(line) > width and (size := _count_fitting(line, width)) > len(indent):
-            yield line[:size]
-            line = indent + line[size:]
-    yield line
+    blank = " " * count_cells(first) if indent is None else indent
+    for line in wrap_spans(("", first), [("", text)], width, blank):
+        yield "".join(part for _, part in line)
+
+
+def wrap_spans(first: tuple[str, str], spans: Iterable[tuple[str, str]], width: int, indent: str) -> Iterator[Line]:
+    """Wraps spans (styles with texts) to lines of at most `width` cells, at spaces where possible.
+
+    first: a span that stays whole before the others; indent: spaces before the further lines.
+    """
+    line, used = [first] if first[1] else [], count_cells(first[1])
+    least = used if used <= len(indent) else 0
+    for style, text in spans:
+        for word in _WORDS.findall(text):
+            if used + count_cells(word) > width and used > least:
+                yield tuple(line)
+                line, word, used, least = [("", indent)], word.lstrip(), len(indent), len(indent)
+            while used + count_cells(word) > width > len(indent) and len(word) > 1:  # longer than a whole line
+                fits = max(_count_fitting(word, width - used), 1)
+                yield (*line, (style, word[:fits]))
+                line, word, used, least = [("", indent)], word[fits:], len(indent), len(indent)
+            if word:
+                line.append((style, word))
+                used += count_cells(word)
+    yield tuple(line)
 
 
 def fit_columns(

@@ -101,7 +101,7 @@ def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
     """Makes the JSON object of a row: columns by name, first and last time, messages with their parts."""
     return {
         **{
-            column.name: value if value is None else _CONVERTED.get(column.kind, _keep_value)(value)
+            column.name: value if value is None else _CONVERTED.get(column.kind, lambda value: value)(value)
             for column, value in zip(report.columns, entry.values, strict=True)
         },
         _FIRST: format_iso_time(entry.first),
@@ -113,10 +113,6 @@ def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
 def list_entry_keys(report: ReportType) -> list[str]:
     """Returns the keys of the objects of make_entry_object()."""
     return [*(column.name for column in report.columns), _FIRST, "last", _MESSAGES]
-
-
-def _keep_value(value: Any) -> Any:
-    return value
 
 
 def _cut_middle(text: str) -> str:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.insight.sequence import SequenceDiagram, Step
 from analyzer.render.durations import format_duration
@@ -102,8 +100,3 @@ def _draw_arrow(step: Step, length: int) -> str:
 
 def _fit(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)] + ELLIPSIS
-
-
-def list_steps(lines: Sequence[tuple[Line, Step | None]]) -> list[Step | None]:
-    """Returns the step of each line."""
-    return [step for _, step in lines]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-CLOSE_NOTIFY = 0
-
 _NAMES = {
     0: "close_notify",
     10: "unexpected_message",

@@ -22,7 +22,6 @@ MAXIMUM = 104_857_600
 NEWER = 16
 """Versions beyond the tables that may still be real ones: a guess. A number further away is no version of that API."""
 
-_REQUEST = Struct(">ihhi")
 _PREFIX = Struct(">ihh")
 _RESPONSE = Struct(">ii")
 _INT16 = Struct(">h")
@@ -108,27 +107,11 @@ def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
     return BODY_START[response, header_version(key, version, response)](message)
 
 
-def _behind_correlation(message: bytes) -> int:
-    return 12
-
-
 def _behind_client(message: bytes) -> int:
     size: int = _INT16.unpack_from(message, 12)[0]
     if size < -1:
         raise Unfit
     return 14 + max(size, 0)
-
-
-def _behind_request_tags(message: bytes) -> int:
-    return _behind_tags(message, _behind_client(message))
-
-
-def _behind_response(message: bytes) -> int:
-    return 8
-
-
-def _behind_response_tags(message: bytes) -> int:
-    return _behind_tags(message, 8)
 
 
 def _behind_tags(message: bytes, at: int) -> int:
@@ -143,10 +126,10 @@ def _behind_tags(message: bytes, at: int) -> int:
 
 
 BODY_START: Mapping[tuple[bool, int], Callable[[bytes], int]] = {
-    (False, 0): _behind_correlation,
+    (False, 0): lambda message: 12,
     (False, 1): _behind_client,
-    (False, 2): _behind_request_tags,
-    (True, 0): _behind_response,
-    (True, 1): _behind_response_tags,
+    (False, 2): lambda message: _behind_tags(message, _behind_client(message)),
+    (True, 0): lambda message: 8,
+    (True, 1): lambda message: _behind_tags(message, 8),
 }
 """Where the body begins, as body_offset says, by direction (True: a response) and version of the header."""

@@ -58,18 +58,6 @@ def _format_offset_time(value: Any, _: str) -> str | None:
     return ((label and label(value)) or f"{value}").lower()
 
 
-def _newest(value: Any, _: str) -> str | None:
-    return "the end" if value == -1 else f"{value}"
-
-
-def _format_committed(value: Any, _: str) -> str | None:
-    return f"at {value}" if value >= 0 else "at none"
-
-
-def _leader(value: Any, _: str) -> str | None:
-    return f"leader {value}" if value >= 0 else "no leader"
-
-
 _ONE = condition("firstOffset <= lastOffset and lastOffset <= firstOffset")
 
 
@@ -124,10 +112,6 @@ def _special(value: Any, meanings: Mapping[int, str], word: str) -> str:
     return f"{word} {value}"
 
 
-def _full(value: Any, _: str) -> str | None:
-    return "all partitions" if value == 2 else None
-
-
 def _format_empty_assignment(value: Any, _: str) -> str | None:
     return "assigned nothing" if isinstance(value, dict) and value.get("topicPartitions") == [] else None
 
@@ -137,10 +121,6 @@ def _format_empty_assignment(value: Any, _: str) -> str | None:
 
 def _records(value: Any, _: str) -> str | None:
     return _format_records(value, False)
-
-
-def _format_fetched(value: Any, _: str) -> str | None:
-    return _format_records(value, True)
 
 
 def _format_records(value: Any, fetched: bool) -> str | None:
@@ -206,14 +186,14 @@ def _codec_text(kind: int) -> str:
 FORMATTERS: Mapping[str, Formatter] = {
     "alive": _alive,
     "codec": _codec,
-    "committed": _format_committed,
+    "committed": lambda value, _: f"at {value}" if value >= 0 else "at none",
     "emptied": _format_empty_assignment,
     "epoch": _epoch,
-    "fetched": _format_fetched,
-    "full": _full,
+    "fetched": lambda value, _: _format_records(value, True),
+    "full": lambda value, _: "all partitions" if value == 2 else None,
     "ids": _ids,
-    "leader": _leader,
-    "newest": _newest,
+    "leader": lambda value, _: f"leader {value}" if value >= 0 else "no leader",
+    "newest": lambda value, _: "the end" if value == -1 else f"{value}",
     "opened": _format_opened_session,
     "payload": _payload,
     "records": _records,

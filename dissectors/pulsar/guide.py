@@ -14,7 +14,7 @@ from typing import Any
 from dissectors.guide import Page
 from dissectors.pulsar.commands import CLIENT, MESSAGE, SEND, Command, commands, markers
 from dissectors.pulsar.tables import table
-from dissectors.wire.guide import INDENT, Pages, Shelf, columns, enum_text
+from dissectors.wire.guide import INDENT, Pages, Shelf, columns, enum_text, normalize_name, part_data
 
 Row = Mapping[str, Any]
 
@@ -115,11 +115,6 @@ def format_frame(code: int) -> list[str]:
     return lines
 
 
-def make_frame_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
-    """Makes the parts of a frame ready for JSON."""
-    return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
-
-
 def make_frame_page() -> Page:
     """Makes the page about everything that a frame may contain."""
     frame = table("guide")["frame"]
@@ -133,7 +128,7 @@ def make_frame_page() -> Page:
     for name, title in titles.items():
         lines += ["", title, *columns([_HEAD, *frame[name]])]
     lines += ["", *frame["says"]]
-    data = {name: make_frame_data(frame[name]) for name in titles}
+    data = {name: part_data(frame[name]) for name in titles}
     return Page(lines, {"name": "frame", **data, "says": frame["says"]})
 
 
@@ -196,7 +191,7 @@ def _make_command_page(command: Command) -> Page:
     lines += ["", "Frame", *format_frame(command.code)]
     data: dict[str, Any] = {"name": command.name, "code": command.code, **facts, "message": name}
     data["answeredBy"], data["answers"] = _list_answers(command), _list_questions(command)
-    data["fields"], data["frame"] = make_layout_data(name), make_frame_data(list_parts(command.code))
+    data["fields"], data["frame"] = make_layout_data(name), part_data(list_parts(command.code))
     return Page(lines, data)
 
 
@@ -258,9 +253,4 @@ def _format_users(names: list[str]) -> list[str]:
     return [f"{INDENT}used by  {', '.join(names[:_FEW])}{more}"] if names else []
 
 
-def _normalize_name(name: str) -> str:
-    """Names are found in any case, and with a hyphen for an underscore."""
-    return name.lower().replace("-", "_")
-
-
-GUIDE = Shelf("Pulsar", _make_pages, lambda: {each.code: each.name for each in commands().values()}, _normalize_name)
+GUIDE = Shelf("Pulsar", _make_pages, lambda: {each.code: each.name for each in commands().values()}, normalize_name)

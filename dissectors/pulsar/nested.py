@@ -158,10 +158,6 @@ def format_ack_set(words: list[Any]) -> str | None:
 # ---- values
 
 
-def _format_printable(data: Any, _: FindSibling) -> str | None:
-    return printable(data)
-
-
 def _format_key(value: Any, find_sibling: FindSibling) -> str | None:
     """What a key in base64 stands for."""
     if find_sibling("partition_key_b64_encoded") is not True or not isinstance(value, str):
@@ -186,10 +182,6 @@ def _format_version(value: Any, _: FindSibling) -> str | None:
     return None if number is None else f"version {number}"
 
 
-def _format_transaction(value: Any, find_sibling: FindSibling) -> str | None:
-    return f"transaction ({find_sibling('txnid_most_bits') or 0},{value})"
-
-
 def _format_chunk(value: Any, find_sibling: FindSibling) -> str | None:
     count = find_sibling("num_chunks_from_msg")
     return f"chunk {value + 1} of {count}" if isinstance(value, int) and isinstance(count, int) else None
@@ -209,7 +201,7 @@ def _format_property(value: Any, _: FindSibling) -> str | None:
 
 
 _TEXTS: Mapping[str, TextFormatter] = {
-    **dict.fromkeys(("payload", "content", "ordering_key", "schema_id"), _format_printable),
+    **dict.fromkeys(("payload", "content", "ordering_key", "schema_id"), lambda data, _: printable(data)),
     **dict.fromkeys(
         ("ledgerId", "entryId", "ledger_id", "entry_id", "request_id", "highest_sequence_id"), _format_negative
     ),
@@ -217,7 +209,7 @@ _TEXTS: Mapping[str, TextFormatter] = {
     **dict.fromkeys(("hash_start", "hash_end"), _format_hash),
     "schema_version": _format_version,
     "partition_key": _format_key,
-    "txnid_least_bits": _format_transaction,
+    "txnid_least_bits": lambda value, find_sibling: f"transaction ({find_sibling('txnid_most_bits') or 0},{value})",
     "chunk_id": _format_chunk,
     "start_message_rollback_duration_sec": _format_seconds,
     "key": _format_property,

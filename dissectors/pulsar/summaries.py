@@ -46,10 +46,6 @@ def format_signed(value: Any, _: str = "") -> str:
     return f"{value}"
 
 
-def _format_positive(value: Any, _: str) -> str | None:
-    return f"{value}" if isinstance(value, int) and 0 < value <= MOST else None
-
-
 def _make_amount_formatter(function: Callable[[int], str]) -> Formatter:
     """Of a duration, which none has that is 0 or less."""
     return lambda value, _: text_of(function, value) if isinstance(value, int) and 0 < value <= MOST else None
@@ -58,14 +54,6 @@ def _make_amount_formatter(function: Callable[[int], str]) -> Formatter:
 def _name_marker(kind: int) -> str:
     name: str = table("enums")["MarkerType"].get(f"{kind}", f"{kind}")
     return name
-
-
-def _format_rate(value: Any, _: str) -> str | None:
-    return f"{value:.1f}" if isinstance(value, float) and value > 0 else None
-
-
-def _format_count(value: Any, noun: str) -> str | None:
-    return count_text(value, noun) if isinstance(value, int) else None
 
 
 # ---- message ids
@@ -90,10 +78,6 @@ def _format_nonempty(value: Any, _: str) -> str | None:
     return f"{value}" if isinstance(value, str) and value != "" else None
 
 
-def _format_lower(value: Any, _: str) -> str | None:
-    return value.lower() if isinstance(value, str) else None
-
-
 def _format_first_line(value: Any, _: str) -> str | None:
     """The first line, for brokers put whole schemas behind it."""
     if not isinstance(value, str) or value == "":
@@ -107,10 +91,6 @@ def _format_authentication(value: Any, _: str) -> str | None:
     if not isinstance(value, str) or value == "":
         return None
     return "no authentication" if value == "none" else f"{value} authentication"
-
-
-def _format_outcome(value: Any, _: str) -> str:
-    return _OUTCOMES.get(value, "ended") if isinstance(value, str) else "ended"
 
 
 def decode_schema_version(data: Any) -> int | None:
@@ -176,16 +156,16 @@ SUMMARIES = Summaries(
     formatters={
         "authentication": _format_authentication,
         "bytes": _format_payload_size,
-        "count": _format_count,
-        "ended": _format_outcome,
+        "count": lambda value, noun: count_text(value, noun) if isinstance(value, int) else None,
+        "ended": lambda value, _: _OUTCOMES.get(value, "ended") if isinstance(value, str) else "ended",
         "history": _format_history,
         "id": format_message_id,
         "lasting": _make_amount_formatter(duration_text),
         "line": _format_first_line,
-        "lower": _format_lower,
+        "lower": lambda value, _: value.lower() if isinstance(value, str) else None,
         "number": _format_length,
-        "positive": _format_positive,
-        "rate": _format_rate,
+        "positive": lambda value, _: f"{value}" if isinstance(value, int) and 0 < value <= MOST else None,
+        "rate": lambda value, _: f"{value:.1f}" if isinstance(value, float) and value > 0 else None,
         "seconds": _make_amount_formatter(lambda seconds: duration_text(seconds * 1000)),
         "signed": format_signed,
         "some": _format_names,

@@ -7,7 +7,7 @@ Java's interpretation of one. A name on the wire may be a letter, so its meaning
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from dissectors.guide import Page
 from dissectors.rocketmq.codes import RequestCode, find_response_name, map_binary_codes, operations
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.tables import table
-from dissectors.wire.guide import INDENT, Pages, Shelf, columns, list_page
+from dissectors.wire.guide import INDENT, Pages, Shelf, columns, list_page, normalize_name, part_data
 
 NOTHING = f"{INDENT}nothing"
 _PULLS = frozenset({"PullMessageRequestHeader"})
@@ -110,16 +110,11 @@ def _make_row_data(name: str, row: _Row) -> dict[str, Any]:
     return found
 
 
-def make_part_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
-    """Parts of a layout, as JSON."""
-    return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
-
-
 def make_parts_page(name: str) -> Page:
     """Makes the page of a layout of guide.json: its parts in order, and remarks."""
     layout: Mapping[str, Any] = table("guide")["pages"][name]
     lines = [name, *columns([_PARTS, *layout["parts"]]), "", *layout["says"]]
-    return Page(lines, {"name": name, "parts": make_part_data(layout["parts"]), "says": layout["says"]})
+    return Page(lines, {"name": name, "parts": part_data(layout["parts"]), "says": layout["says"]})
 
 
 _PER_LINE = 6
@@ -320,9 +315,4 @@ def _map_numbers() -> dict[int, str]:
     return names | {binary: names[code] for binary, code in map_binary_codes().items()}
 
 
-def _normalize_name(name: str) -> str:
-    """Names are found in any case, and with a hyphen for an underscore."""
-    return name.lower().replace("-", "_")
-
-
-GUIDE = Shelf("RocketMQ", _make_pages, _map_numbers, _normalize_name)
+GUIDE = Shelf("RocketMQ", _make_pages, _map_numbers, normalize_name)

@@ -36,7 +36,6 @@ _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _GOES_ON = re.compile(r"\\\r?\n[ \t]*")
 _LONGEST = 24
 _REMARK, _BODY = "remark", "body"
-_HEAD = 8
 _BINARY = 1
 
 _OF_USERS = frozenset({50, 54, 3001, 3002, 3004, 3005})

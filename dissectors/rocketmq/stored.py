@@ -59,8 +59,8 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4096)
-def _format_host(raw: bytes) -> str:
-    """An address and a port: `127.0.0.1:10911`, `[::1]:10911`."""
+def format_host(raw: bytes) -> str:
+    """Formats an address and a port: `127.0.0.1:10911`, `[::1]:10911`."""
     address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
@@ -104,7 +104,7 @@ def _make_hidden_leaf(name: str, primitive: Primitive) -> Leaf:
     return Leaf(LayoutSpec(name, primitive.type), primitive)
 
 
-_HOST = (FixedWidth("ipv4_port", "8s", _format_host), FixedWidth("ipv6_port", "20s", _format_host))
+_HOST = (FixedWidth("ipv4_port", "8s", format_host), FixedWidth("ipv6_port", "20s", format_host))
 _TOPIC = tuple(
     SizedBytes("string", Length(kind, code), convert=bytes.decode) for kind, code in (("int8", "b"), ("int16", "h"))
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.tables import table
+from dissectors.values import structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.info_line import Line, line_by_field
@@ -59,10 +60,6 @@ def _format_named(value: Any, noun: str) -> str | None:
 
 def _are_few(names: Collection[Any]) -> bool:
     return 0 < len(names) <= SHOWN and all(isinstance(each, str) for each in names)
-
-
-def _list_structs(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 # ---- queues and offsets
@@ -127,7 +124,7 @@ def _format_acks(value: list[Any]) -> str | None:
     """What a batch acknowledges: each element is a pop, with the bits of those of its messages that are done."""
     if not value:
         return None
-    rows = _list_structs(value)
+    rows = structs(value)
     done = sum(_count_bits(row.get("b")) for row in rows)
     queues = format_few(dict.fromkeys(f"{row.get('t', '?')}[{row.get('q', '?')}]" for row in rows))
     groups = format_few(dict.fromkeys(f"{row['c']}" for row in rows if isinstance(row.get("c"), str)))
@@ -165,12 +162,12 @@ def _format_permission(value: int) -> str | None:
 
 def _format_route(values: Mapping[str, Any]) -> str | None:
     """`broker-a at 10.0.0.1:10911 (4 queues)`: the brokers of a topic."""
-    queues = _list_structs(values.get("queueDatas"))
+    queues = structs(values.get("queueDatas"))
     return _format_brokers(values["brokerDatas"], queues) if isinstance(values["brokerDatas"], list) else None
 
 
 def _format_brokers(value: Any, queues: Iterable[Mapping[str, Any]] = ()) -> str:
-    rows = _list_structs(value)
+    rows = structs(value)
     return format_few(_format_broker(row, queues) for row in rows) or "no broker"
 
 
@@ -204,7 +201,7 @@ def _format_consumer(row: dict[str, Any]) -> str:
     """A group of a heartbeat: how it consumes, and what, but for its own topic of retries."""
     model = "broadcasting" if row.get("messageModel") == "BROADCASTING" else None
     topics = format_few(
-        _format_subscription(each) for each in _list_structs(row.get("subscriptionDataSet")) if not _is_retried(each)
+        _format_subscription(each) for each in structs(row.get("subscriptionDataSet")) if not _is_retried(each)
     )
     about = ", ".join(filter(None, (_format_consume_type(row.get("consumeType")), model, topics)))
     return f"consumer {row.get('groupName', '?')} ({about})"
@@ -225,10 +222,6 @@ def _format_subscription(row: Mapping[str, Any]) -> str:
     return f"{row.get('topic', '?')}{words}"
 
 
-def _format_subscribed(row: dict[str, Any]) -> str | None:
-    return _format_subscription(row) if "topic" in row else None
-
-
 def _format_expression(value: str) -> str | None:
     """What a consumer wants of a topic, if not all."""
     if value in _EVERYTHING:
@@ -238,7 +231,7 @@ def _format_expression(value: str) -> str | None:
 
 def _format_producers(value: list[Any]) -> str | None:
     """Groups of a heartbeat, but for the one that every client has for itself."""
-    return format_few(f"{name}" for row in _list_structs(value) if (name := row.get("groupName", "?")) != _INNER)
+    return format_few(f"{name}" for row in structs(value) if (name := row.get("groupName", "?")) != _INNER)
 
 
 FORMATTERS: Mapping[str, Formatter] = {
@@ -261,5 +254,5 @@ FORMATTERS: Mapping[str, Formatter] = {
     "queue": lambda value, _: format_queue(value),
     "queues": of_plain(dict, _format_queues),
     "route": of_plain(dict, _format_route),
-    "subscription": of_plain(dict, _format_subscribed),
+    "subscription": of_plain(dict, lambda row: _format_subscription(row) if "topic" in row else None),
 }

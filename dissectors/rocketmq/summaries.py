@@ -68,14 +68,6 @@ def _name_raft_code(code: int) -> str | None:
 # ---- texts
 
 
-def _format_length(value: Any, _: str) -> str | None:
-    return length_text(value) if isinstance(value, (bytes, Secret)) else None
-
-
-def _format_unless(value: Any, usual: str) -> str | None:
-    return f"{value}" if isinstance(value, str) and value != usual else None
-
-
 def _format_settings(text: str) -> str | None:
     """Of Java properties their names, for a value may be a secret; a line that is none has not many words."""
     names = [line.partition("=")[0].strip() for line in text.splitlines() if line.strip()]
@@ -86,10 +78,6 @@ def _format_first_id(ids: str) -> str | None:
     """The first of a batch's ids."""
     first, *more = ids.split(",")
     return f"{first}, {len(more)} more" if more else first or None
-
-
-def _format_peers(text: str) -> str:
-    return count_text(sum(1 for each in text.split(";") if each), "peer")
 
 
 def _make_number_formatter(say: Callable[[int], str | None]) -> Formatter:
@@ -140,18 +128,6 @@ def _format_topics(messages: list[Any]) -> str | None:
     return format_few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
 
 
-def _find_first_offset(messages: list[Any]) -> int:
-    return min(_list_offsets(messages), default=0) if len(messages) > 1 else -1
-
-
-def _find_last_offset(messages: list[Any]) -> int:
-    return max(_list_offsets(messages), default=0) if len(messages) > 1 else -1
-
-
-def _find_only_offset(messages: list[Any]) -> int:
-    return min(_list_offsets(messages), default=0) if len(messages) == 1 else -1
-
-
 def _list_offsets(messages: list[Any]) -> list[int]:
     found = [each.get("queueOffset") for each in messages if isinstance(each, dict)]
     return [offset for offset in found if isinstance(offset, int)]
@@ -169,17 +145,17 @@ FORMATTERS: Mapping[str, Formatter] = {
     "codec": of_plain(int, _format_codec),
     "due": _make_number_formatter(_format_moment),
     "first": of_plain(str, _format_first_id),
-    "length": _format_length,
+    "length": lambda value, _: length_text(value) if isinstance(value, (bytes, Secret)) else None,
     "level": _make_number_formatter(format_delay),
     "milliseconds": _make_number_formatter(duration_text),
-    "peers": of_plain(str, _format_peers),
+    "peers": of_plain(str, lambda text: count_text(sum(1 for each in text.split(";") if each), "peer")),
     "properties": of_plain(dict, _format_properties),
     "raft": of_plain(int, _name_raft_code),
     "reason": of_plain(str, format_reason),
     "seconds": _make_number_formatter(lambda number: duration_text(1000 * number)),
     "settings": of_plain(str, _format_settings),
     "topics": of_plain(list, _format_topics),
-    "unless": _format_unless,
+    "unless": lambda value, usual: f"{value}" if isinstance(value, str) and value != usual else None,
 }
 
 NUMBERS: Mapping[str, Callable[[int], str]] = {
@@ -195,9 +171,9 @@ SUMMARIES = Summaries(
     numbers=NUMBERS,
     counts={
         "count": len,
-        "first": _find_first_offset,
-        "last": _find_last_offset,
-        "only": _find_only_offset,
+        "first": lambda messages: min(_list_offsets(messages), default=0) if len(messages) > 1 else -1,
+        "last": lambda messages: max(_list_offsets(messages), default=0) if len(messages) > 1 else -1,
+        "only": lambda messages: min(_list_offsets(messages), default=0) if len(messages) == 1 else -1,
         "size": _sum_body_sizes,
     },
 )

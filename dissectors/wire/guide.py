@@ -177,3 +177,13 @@ def list_page(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> P
     """Makes a page from a table; as JSON a list of objects under a key, without empty members."""
     data = [{name: cell for name, cell in zip(head, row, strict=True) if cell} for row in rows]
     return Page(columns([head, *rows], ""), {key: data})
+
+
+def part_data(parts: Iterable[Sequence[str]]) -> list[dict[str, str]]:
+    """Returns the parts of a layout as JSON values: a name, a type, and perhaps what it is about."""
+    return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
+
+
+def normalize_name(name: str) -> str:
+    """Normalizes a name that may be in any case, and have a hyphen for an underscore."""
+    return name.lower().replace("-", "_")

@@ -13,6 +13,7 @@ from dissectors.errors import MalformedField
 from dissectors.field import Field, FieldSpec
 from dissectors.wire import json_text
 from dissectors.wire.map_header import HIGHEST, LOWEST, MapHeader
+from dissectors.wire.parts import text_of
 from dissectors.wire.primitive import LENGTHS, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -92,13 +93,6 @@ def _report_duplicates(reader: Reader, layout: MapHeader, pairs: Sequence[tuple[
         reader.warn("duplicate-key", text, reader.open[-1].offset, reader.at)
 
 
-def _decode_text(raw: bytes) -> str | bytes:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
 # ---- fields in a row
 
 _NAME_LENGTH, _LENGTH = LENGTHS["int16"], LENGTHS["int32"]
@@ -108,7 +102,7 @@ def _read_row(reader: Reader, layout: MapHeader) -> None:
     for number in layout.numbers:
         reader.take(number.spec, number.primitive)
     size, at = _read_size(reader, _LENGTH, reader.at, layout.text.name)
-    reader.leaf(layout.text, _decode_text(reader.data[at : at + size]) or None, at + size, at - reader.at)
+    reader.leaf(layout.text, text_of(reader.data[at : at + size]) or None, at + size, at - reader.at)
     size, at = _read_size(reader, _LENGTH, reader.at, layout.pairs)
     spec = _make_spec(layout.pairs, "map")
     if size == 0:
@@ -128,7 +122,7 @@ def _read_row(reader: Reader, layout: MapHeader) -> None:
             raise MalformedField(reader.path(called), at, f"runs over the end of {layout.pairs}")
         value = reader.data[at : at + size]
         pairs.append((name, value))
-        _read_pair(reader, layout, name, "string", _decode_text(value), at, at + size)
+        _read_pair(reader, layout, name, "string", text_of(value), at, at + size)
     _report_duplicates(reader, layout, pairs)
     reader.leave()
 
@@ -160,7 +154,7 @@ def _read_member(reader: Reader, layout: MapHeader, name: str, at: int) -> None:
     value: object
     end = json_text.extent(reader, at, name)
     if reader.data[at] in b"{[":
-        value, kind = _decode_text(reader.data[at:end]), "json_object"
+        value, kind = text_of(reader.data[at:end]), "json_object"
     else:
         value, kind = json_text.scalar(reader, at, end, name)
     number = next((each for each in layout.numbers if each.spec.name == name), None)
@@ -194,7 +188,7 @@ def _read_map(reader: Reader, layout: MapHeader, at: int) -> None:
         raw = reader.data[content:end]
         pairs.append((name, raw))
         quoted = raw[:1] in (b'"', b"'")
-        value = json_text.text(raw) if quoted else None if raw == b"null" else _decode_text(raw)
+        value = json_text.text(raw) if quoted else None if raw == b"null" else text_of(raw)
         kind = "json_string" if quoted else "json_value"
         _read_pair(reader, layout, name, kind, value, content, json_text.find_next_token(reader, end))
     _report_duplicates(reader, layout, pairs)

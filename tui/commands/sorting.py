@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from tui.widgets.timeline import RowSorting
+from tui.model.row_sets import RowSorting
 
 if TYPE_CHECKING:
     from analyzer.columns.arrays import Ints

@@ -88,10 +88,6 @@ def _is_parent(node: Field) -> bool:
     return bool(node.children)
 
 
-def _is_named(node: Field) -> bool:
-    return node.spec.label is not None
-
-
 def _is_bytes(node: Field) -> bool:
     value = node.value.reveal() if isinstance(node.value, Secret) else node.value
     return isinstance(value, bytes)
@@ -250,7 +246,7 @@ def _copy_command(subject: CopySubject) -> str | None:
 
 COPY_FORMATS: Mapping[str, CopyFormat] = {
     "value": CopyFormat("the value", _copy_value, _is_plain),
-    "name": CopyFormat("the name of the value", _copy_name, _is_named),
+    "name": CopyFormat("the name of the value", _copy_name, lambda node: node.spec.label is not None),
     "text": CopyFormat("the bytes as text", _copy_text, _is_bytes),
     "hex": CopyFormat("the bytes, in hex", _copy_hex),
     "dump": CopyFormat("the bytes, as a dump", _copy_dump),

@@ -178,7 +178,7 @@ class RateScale:
         slowest = [group.metrics.p99_ns or 0 for group in groups]
         self._charts = (
             Chart("messages/s", rates, format_rate),
-            Chart("p99 latency", slowest, _format_latency, "warning"),
+            Chart("p99 latency", slowest, lambda nanoseconds: format_duration(round(nanoseconds)), "warning"),
             Chart("bytes/s", sizes, _format_speed, "text"),
         )
         metrics = make_metric_columns(groups)
@@ -232,10 +232,6 @@ def make_rate_view(name: str, study: Study) -> RateView:
 def _as_number(key: Hashable) -> int:
     assert isinstance(key, int)
     return key
-
-
-def _format_latency(nanoseconds: float) -> str:
-    return format_duration(round(nanoseconds))
 
 
 def _format_speed(number: float) -> str:

@@ -83,7 +83,7 @@ class Outline:
         entry = self.lines[line]
         if not entry.node.children or self.is_open(line) == opened:
             return
-        self._folds.choose(self._get_names(line), opened)
+        self._folds.choose(tuple(map(_name, self.get_path(line))), opened)
         if opened:
             self._unfold(line)
         else:
@@ -126,9 +126,6 @@ class Outline:
             found.append(self.lines[at].node)
             at = self.find_parent(at)
         return found[::-1]
-
-    def _get_names(self, line: int) -> NodePath:
-        return tuple(map(_name, self.get_path(line)))
 
     def _unfold(self, line: int) -> None:
         what, depth, hidden = self.lines[line]

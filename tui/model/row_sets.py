@@ -1,4 +1,4 @@
-"""Sets of rows: those that the user has marked, ignored, or jumped to, and those that a page is about.
+"""Sets of rows: those that the user has marked, ignored, or jumped to, and those that a page is about; their order.
 
 Theory. Rows are kept by number, whatever the list shows. A row that a filter hides is skipped, and is there again
 without the filter. A jump is kept with the row that it left; a step of the cursor is no jump. Going back keeps the rows
@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,6 +64,18 @@ def toggle_row(rows: set[int], row: int) -> bool:
 
 MOST_JUMPS = 100
 """Rows that the history keeps."""
+
+
+class RowSorting(NamedTuple):
+    """By which column the rows are sorted, by its name."""
+
+    column: str
+    descending: bool
+
+    @property
+    def key(self) -> str:
+        """The sort key, as `list --sort` takes it."""
+        return f"{self.column}:{'desc' if self.descending else 'asc'}"
 
 
 class JumpHistory:

@@ -19,12 +19,13 @@ from tui.inputs import CaptureStatus
 from tui.keys import KeyPlace, list_footer_keys
 from tui.loader import Growth
 from tui.model.detail import MessageDetail, TreeNote, find_range, join_path
+from tui.model.row_sets import RowSorting
 from tui.model.row_spans import SIGN_CELLS
 from tui.theme import Palette
 from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.detail_panes import HexPane, TreePane
 from tui.widgets.pane import Pane
-from tui.widgets.timeline import RowSorting, TimelinePane
+from tui.widgets.timeline import TimelinePane
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from textual.binding import BindingType
@@ -19,7 +19,7 @@ from tui import keys
 from tui.model.drawing import Spans
 from tui.model.row_cells import BodyCells, CellReader, StreamCells
 from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines
-from tui.model.row_sets import JumpHistory
+from tui.model.row_sets import JumpHistory, RowSorting
 from tui.model.row_spans import StandardColumns
 from tui.model.stream_activity import ActivityReader
 from tui.model.stream_lines import FIRST_ROWS, make_stream_spans
@@ -29,18 +29,6 @@ from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from tui.model.list_columns import CustomColumns
-
-
-class RowSorting(NamedTuple):
-    """By which column the rows are sorted, by its name."""
-
-    column: str
-    descending: bool
-
-    @property
-    def key(self) -> str:
-        """The sort key, as `list --sort` takes it."""
-        return f"{self.column}:{'desc' if self.descending else 'asc'}"
 
 
 class TimelinePane(Pane):
@@ -407,12 +395,11 @@ class TimelinePane(Pane):
 
     def go_to_top(self) -> None:
         """Selects the first line, as a jump."""
-        self._action_top()
-
-    def _action_top(self) -> None:
         before = self.current_row
         super()._action_top()
         self._add_jump(before)
+
+    _action_top = go_to_top
 
     def _action_bottom(self) -> None:
         before = self.current_row

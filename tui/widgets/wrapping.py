@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import accumulate
-
-from rich.cells import cell_len
 from textual.geometry import Size
 from textual.strip import Strip
 
 from analyzer.columns.text import safe_text
+from analyzer.render.fitting import count_cells, wrap_spans
 from analyzer.render.lines import Line
 from tui.model.drawing import Spans
 from tui.theme import Palette
@@ -19,43 +15,15 @@ from tui.widgets.pane import Pane
 INDENT = 4
 """The cells before the further lines of an item whose first span is too wide to stand beside them."""
 
-_WORDS = re.compile(r"\s*\S+|\s+")
-
 
 def wrap_line(line: Line, width: int) -> list[Line]:
     """Wraps a line at spaces; its further lines stand behind the width of its first span, if that is narrow."""
-    if sum(cell_len(safe_text(text)) for _, text in line) <= width or not line:
+    safe = tuple((style, safe_text(text)) for style, text in line)
+    if sum(count_cells(text) for _, text in safe) <= width:
         return [line]
-    head = cell_len(safe_text(line[0][1])) if len(line) > 1 else INDENT
-    blank = " " * (head if head <= width // 2 else min(INDENT, width // 2))
-    found: list[list[tuple[str, str]]] = [[]]
-    used = 0
-    for style, word in _split_words(line):
-        cells = cell_len(word)
-        if used + cells > width and used > len(blank) * (len(found) > 1):
-            found.append([("", blank)])
-            word = word.lstrip()
-            used, cells = len(blank), cell_len(word)
-        while used + cells > width and len(word) > 1 and width > len(blank):  # longer than a whole line
-            fits = max(sum(end <= width - used for end in accumulate(map(cell_len, word))), 1)
-            found[-1].append((style, word[:fits]))
-            found.append([("", blank)])
-            word, used = word[fits:], len(blank)
-            cells = cell_len(word)
-        if word:
-            found[-1].append((style, word))
-            used += cells
-    return [tuple(spans) for spans in found]
-
-
-def _split_words(line: Line) -> Iterator[tuple[str, str]]:
-    """Splits spans into words with the blanks before them; the first span stays whole."""
-    for place, (style, text) in enumerate(line):
-        safe = safe_text(text)
-        if not place and len(line) > 1:
-            yield style, safe
-        else:
-            yield from ((style, word) for word in _WORDS.findall(safe))
+    first, words = (safe[0], safe[1:]) if len(safe) > 1 else (("", ""), safe)
+    head = count_cells(first[1]) if len(safe) > 1 else INDENT
+    return list(wrap_spans(first, words, width, " " * (head if head <= width // 2 else min(INDENT, width // 2))))
 
 
 class WrappingPane(Pane):
@@ -137,7 +105,7 @@ class WrappingPane(Pane):
                 self._firsts.append(len(self._wrapped))
                 parts = wrap_line(line, width - len(right) - 2 * bool(right)) if width else [line]
                 if right and width:
-                    blank = width - sum(cell_len(safe_text(text)) for _, text in parts[0]) - len(right) - 1
+                    blank = width - sum(count_cells(safe_text(text)) for _, text in parts[0]) - len(right) - 1
                     parts[0] = (*parts[0], ("", " " * max(blank, 1)), ("dim", right))
                 self._wrapped += [(item, part) for part in parts]
         return self._wrapped

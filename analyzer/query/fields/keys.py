@@ -216,12 +216,8 @@ def _read_clients(reader: RowReader, rows: Ints) -> Sequence[Dense]:
     return (ChoiceColumn(ChoiceTable(names.texts.__getitem__, names), reader.take_cells("client", rows)),)
 
 
-def _read_times(reader: RowReader, rows: Ints) -> Sequence[Dense]:
-    return (NumberColumn(reader.take_cells("time", rows)),)
-
-
 FROM_INDEX: Mapping[str, _Read] = {
-    "time_ns": _read_times,
+    "time_ns": lambda reader, rows: (NumberColumn(reader.take_cells("time", rows)),),
     "operation": _read_operations,
     "client": _read_clients,
     "retransmissions": _count_retransmissions,

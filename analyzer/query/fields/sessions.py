@@ -222,7 +222,7 @@ class SessionFollower:
         until = len(self._session.rows)
         for code, following in self._list_followed(stream):
             for session in following.sessions.values():
-                self._settle(session, self._find_kind(code), until)
+                self._settle(session, next(kind for _, _, kind in self._kinds if kind.code == code), until)
             following.forget_before(int(rows[0]) if len(rows) else until)
             following.renumber(lambda row: int(np.searchsorted(rows, row)))
         return dict(self._list_followed(stream))
@@ -233,9 +233,6 @@ class SessionFollower:
             following.renumber(lambda row: row + first)
             self._following[stream, code] = following
         self._resumed[stream] = until
-
-    def _find_kind(self, code: int) -> SessionKind:
-        return next(kind for _, _, kind in self._kinds if kind.code == code)
 
     def _list_followed(self, stream: int) -> list[tuple[int, RequestHistory]]:
         return [(code, each) for (other, code), each in self._following.items() if other == stream]

@@ -189,10 +189,6 @@ def _make_entry_reader(name: str, batch: bool, number: Callable[[Any], int | Non
     return read_entry
 
 
-def _codec(name: str) -> int | None:
-    return CODECS.index(name) if name in CODECS else None
-
-
 def _timestamp_type(name: str) -> int:
     from dissectors.kafka.records.values import TIMESTAMP_TYPES  # brings codecs and checksums
 
@@ -201,7 +197,7 @@ def _timestamp_type(name: str) -> int:
 
 _NUMBERS: tuple[tuple[str, str, Callable[[Any], int | None]], ...] = (
     ("crc", "crc", int),
-    ("codec", "compression", _codec),
+    ("codec", "compression", (lambda name: CODECS.index(name) if name in CODECS else None)),
     ("timestamp_type", "timestampType", _timestamp_type),
 )
 _MADE: Mapping[str, Callable[[Any], Any]] = {

@@ -26,6 +26,7 @@ from dissectors.kafka.records.values import (
     codec_name,
 )
 from dissectors.wire.codecs import decompress
+from dissectors.wire.parts import text_of
 from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT32, FixedWidth, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, Many, element
@@ -250,16 +251,9 @@ def _varint_bytes(reader: Reader, spec: FieldSpec) -> bytes | str | None:
         return None
     reader.need(size, at, spec.name)
     content = reader.data[at : at + size]
-    value = _text(content) if spec.type == "string" else content
+    value = text_of(content) if spec.type == "string" else content
     reader.leaf(spec, value, at + size, at - reader.at)
     return value
-
-
-def _text(content: bytes) -> bytes | str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content
 
 
 def _message(reader: Reader, depth: int) -> None:

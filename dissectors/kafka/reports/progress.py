@@ -276,7 +276,7 @@ class ProgressReport(Report[ProgressRow]):
     def settle(self) -> None:
         """Takes positions and answers in the order of rows."""
         for row, news in self.news.items():
-            news.sort(key=_row_of)
+            news.sort(key=lambda numbered: numbered[0])
             for _, each in news:
                 if isinstance(each, int):
                     row.ask(each)
@@ -393,7 +393,3 @@ class ProgressReport(Report[ProgressRow]):
         who = f"group {cells['group']}" if cells["group"] else f"client {cells['consumer']}"
         lag = f", lag {cells['lag']:,}" if cells["lag"] is not None else ""
         return f"{word}: {who}, {cells['topic']}[{cells['partition']}]{lag}"
-
-
-def _row_of(numbered: tuple[int, int | _News]) -> int:
-    return numbered[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dissectors.pulsar.reports.fields import read_text
@@ -13,11 +13,7 @@ from dissectors.table_check import TableCheck
 class PulsarCheck(TableCheck):
     """A check whose sentences are in tables/checks.json."""
 
-    @classmethod
-    def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """Reads the sentences of the checks from tables/checks.json."""
-        found: Mapping[str, Sequence[str]] = table("checks")["sentences"]
-        return found
+    table = staticmethod(table)
 
 
 def name_producer(number: int, topic: str | None) -> str:

@@ -95,17 +95,13 @@ def _format_topic_kind(value: Any) -> str | None:
     return {0: "the topic itself", 1: "retry topic", 2: "retry topic, second form"}.get(value)
 
 
-def _format_revive(value: Any) -> str | None:
-    return "consumed in order" if value == _ORDERLY else None
-
-
 _TOPIC_KIND = _Word("topicType", "int", _format_topic_kind)
 _QUEUE = _Word("queueId", "int")
 _HANDLE = (
     _Word("ckQueueOffset", "long"),
     _Word("popTime", "long", timestamp),
     _Word("invisibleTime", "long", milliseconds),
-    _Word("reviveQid", "int", _format_revive),
+    _Word("reviveQid", "int", lambda value: "consumed in order" if value == _ORDERLY else None),
     _TOPIC_KIND,
     _Word("brokerName", "string"),
     _QUEUE,

@@ -85,10 +85,6 @@ def _format_unique(value: Any, _: FindSibling) -> str | None:
     return format_unique_id(value) if isinstance(value, str) else None
 
 
-def _format_permission(value: Any, _: FindSibling) -> str | None:
-    return format_permission(value) if isinstance(value, int) else None
-
-
 def _format_queue(value: Any, find_sibling: FindSibling) -> str | None:
     """Queues of what waits are levels."""
     if not isinstance(value, int) or value < 0 or find_sibling("topic") not in SCHEDULED:
@@ -121,7 +117,7 @@ _TEXTS: Mapping[str, TextFormatter] = {
     **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _format_message_id),
     **dict.fromkeys(("transactionId", "batchUniqId"), _format_unique),
     **dict.fromkeys(("body", "bodyUncompressed"), _format_body),
-    "perm": _format_permission,
+    "perm": lambda value, _: format_permission(value) if isinstance(value, int) else None,
     "queueId": _format_queue,
     "b": _format_acknowledged,
 }

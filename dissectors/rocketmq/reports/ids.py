@@ -15,7 +15,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.stored import parse_properties
+from dissectors.rocketmq.stored import format_host, parse_properties
 from dissectors.values import number, structs, text
 
 RETRY = "%RETRY%"
@@ -41,20 +41,13 @@ def parse_offset_id(id_: str) -> Place | None:
         return None
     if len(raw) * 2 != len(id_):  # fromhex passes over spaces
         return None
-    return _format_host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
+    return format_host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
 
 
 def parse_offset_ids(ids: str | None) -> list[Place]:
     """Parses offset ids between commas, as the answer to a batch has them."""
     found = [parse_offset_id(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
     return [each for each in found if each is not None]
-
-
-@lru_cache(maxsize=1024)
-def _format_host(raw: bytes) -> str:
-    """As stored messages say theirs: `127.0.0.1:10911`, `[::1]:10911`."""
-    address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
-    return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
 def format_offset_id(place: Place) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.field import Field, FieldSpec, Tree
@@ -101,13 +101,9 @@ def _open_nodes(tree: Tree, nodes: list[Field], path: tuple[int, ...], texts: Ma
         look = (_SECRETS if isinstance(node.value, Secret) else texts).get(node.spec.name)
         if look is not None and isinstance(node.value, Secret | bytes | str):
             data = tree.sources[node.source].data[node.offset + node.head : node.offset + node.length]
-            content = look(data, lambda name: _find_value(nodes, name))
+            content = look(data, lambda name: next((node.value for node in nodes if node.spec.name == name), None))
             if content is not None:
                 take_apart(tree, node, (*path, index), content.parts, _spec(node, content), LENGTH["int"])
-
-
-def _find_value(nodes: Iterable[Field], name: str) -> object:
-    return next((node.value for node in nodes if node.spec.name == name), None)
 
 
 def _spec(node: Field, content: NestedContent) -> FieldSpec:

@@ -6,16 +6,6 @@ at its first use.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import cache
-from os.path import dirname, join
-from typing import Any
+from dissectors.tables import find_tables
 
-
-@cache
-def table(name: str) -> Mapping[str, Any]:
-    """Returns the content of `name`.json. The names are this folder's own, so the cache is bounded."""
-    with open(join(dirname(__file__), f"{name}.json"), encoding="utf-8") as rows:
-        content: dict[str, Any] = json.load(rows)
-    return content
+table = find_tables(__file__)
