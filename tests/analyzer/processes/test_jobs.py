@@ -152,6 +152,7 @@ def test_all_end_with_the_one_that_is_interrupted(run: str, number: signal.Signa
         assert not alive(parent.pid)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = run(*command, "--jobs", "1")

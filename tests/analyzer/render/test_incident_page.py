@@ -69,6 +69,7 @@ def hostile(tmp_path: Path) -> Path:
     return capture(tmp_path / "<img src=x>.pcap", segments(Talk(((CLIENT, len(body).to_bytes(4) + body),))))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["kafka-4.4.pcap.zst", "mixed.pcapng", "zookeeper.pcap.zst", "rocketmq.pcap.zst"])
 def test_a_page_needs_nothing_else(name: str) -> None:
     text = write(CAPTURES / name)
@@ -97,6 +98,7 @@ def test_hostile_names_are_text(hostile: Path) -> None:
     assert "<img src=x>.pcap" in found.text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["kafka-4.4.pcap.zst", "zookeeper.pcap.zst", "rocketmq.pcap.zst", "pulsar.pcap.zst"])
 def test_secrets_are_masked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "LARGEST", 1 << 30)
