@@ -98,11 +98,12 @@ class Run:
                     self.carried += each.batch["data"].to_pylist()
                 else:
                     self.found.append(each)
-        write_states(place, "states.parquet", states)
+        left = pa.Table.from_batches(states, STATE_SCHEMA)
+        write_states(place, "states.parquet", left)
         shutil.rmtree(before, ignore_errors=True)
         for path in paths:
             path.unlink()
-        return pa.Table.from_batches(states, STATE_SCHEMA)
+        return left
 
     def _note_latest(self, pointers: pa.Table, files: Sequence[CaptureFile]) -> None:
         folders = {file.capture: file.capture_name for file in files}
