@@ -325,7 +325,7 @@ def test_a_capture_that_begins_inside_large_messages(tmp_path: Path, port: int, 
     assert sum(row["state"] == "complete" and row["role"] != "raw" for row in own) == found
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [in_parts(Random(1), 40), byte_by_byte], ids=["parts", "bytes"])
 def test_a_part_of_a_message_is_lost(tmp_path: Path, cut: Cut) -> None:
     """Here a gap may end inside a message. Behind it every message keeps its place; hunting may cost a partner."""

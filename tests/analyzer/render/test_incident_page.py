@@ -149,6 +149,7 @@ def test_elements_escape() -> None:
     assert isinstance(make_element("br"), Html)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium; Debian's package is chromium")
 def test_chromium_opens_it(hostile: Path, tmp_path: Path) -> None:
     """Nothing is stopped by the policy, no hostile name runs, and the page can be printed."""

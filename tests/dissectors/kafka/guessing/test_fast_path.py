@@ -62,7 +62,7 @@ def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert_same(damage(found, Random(name)))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [1, 96])
 def test_answers_of_random_values(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all layouts, among them tags that a layout knows and others."""
