@@ -99,6 +99,7 @@ def test_the_pictures_of_the_readme_show_on_a_package_index() -> None:
         assert (ROOT / address.partition("/main/")[2]).is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("pip") is None, reason="installs the wheel with pip")
 def test_the_wheel_runs_in_a_fresh_environment(built: Path, tmp_path: Path) -> None:
     """Outside of the checkout. Dependencies come from the environment of the tests: no package index is asked."""

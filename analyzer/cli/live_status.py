@@ -76,7 +76,9 @@ class LiveStatus:
         """Returns how far rows were behind, for the end; an empty text if they kept up."""
         left = len(self._sniffing.session.rows) - self.printed
         late = f"rows were at most {_late(self.worst)}" if self.worst.lag >= CAUGHT_UP else ""
-        return "; ".join(part for part in (f"{left:,} of them were not printed" if left else "", late) if part)
+        unguessed = _format_skipped(self._sniffing)
+        parts = (f"{left:,} of them were not printed" if left else "", late, unguessed)
+        return "; ".join(part for part in parts if part)
 
     def _watch(self) -> None:
         watched = _reader()
@@ -103,6 +105,8 @@ class LiveStatus:
             parts.append(f"{health.dropped:,} dropped by the kernel")
         if health.lag >= CAUGHT_UP:
             parts.append(_late(health))
+        if unguessed := _format_skipped(sniffing):
+            parts.append(unguessed)
         return safe_text(", ".join(parts), max(shutil.get_terminal_size().columns - 1, 20))
 
     def _list_warnings(self, health: RunHealth) -> Iterator[str]:
@@ -130,6 +134,13 @@ class LiveStatus:
 
 def _late(health: RunHealth) -> str:
     return f"{health.lag:,.1f} s ({health.backlog:,} packets) behind"
+
+
+def _format_skipped(sniffing: LiveSession) -> str:
+    """Returns how many responses without requests were not guessed; an empty text if all were."""
+    budget = sniffing.session.engine.guesses
+    count = 0 if budget is None else budget.skipped
+    return f"{count:,} responses without requests were not guessed" if count else ""
 
 
 def _reader() -> select.poll | None:

@@ -8,7 +8,6 @@ row. tests/analyzer/columns/test_values.py compares the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -18,11 +17,12 @@ import numpy.typing as npt
 from analyzer.columns import cells
 from analyzer.columns.arrays import Array, Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
+from dissectors.slotted import field, make_slotted
 
 Values = list[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class CellStyle:
     """Describes how an output format writes a cell.
 
@@ -122,7 +122,7 @@ def make_text_table(texts: Sequence[str]) -> TextTable:
     return TextTable(lambda number: texts[number])
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class TextColumn:
     """Holds one of few texts for each row."""
 
@@ -138,7 +138,7 @@ class TextColumn:
         return self.texts.cells(self.numbers, style)
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class IntegerColumn:
     """Holds a number, or null, for each row."""
 
@@ -162,7 +162,7 @@ class IntegerColumn:
         return cells.replace_nulls(written, self.null, style.null)
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class FlagColumn:
     """Holds a truth value for each row."""
 
@@ -178,7 +178,7 @@ class FlagColumn:
         return cells.make_cells([b"false", b"true"])[self.flags.astype(np.int8)]
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class TimeColumn:
     """Holds a time (ns since 1970) for each row, printed as ISO 8601."""
 
@@ -199,7 +199,7 @@ _EPOCH = datetime(1970, 1, 1)
 PLAIN = CellStyle("plain", b"", str.encode)
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class ConcatenatedColumn:
     """Concatenates several columns to one text for each row, or null; the texts must need no escape."""
 
@@ -221,7 +221,7 @@ class ConcatenatedColumn:
         return cells.replace_nulls(written, self.null, style.null) if len(self.null) else written
 
 
-@dataclass(frozen=True, slots=True)
+@make_slotted
 class ScopedColumn:
     """Holds a number, null, or a text for each row. The text is the name of a scope and a number that counts in it."""
 

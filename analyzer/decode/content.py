@@ -20,6 +20,7 @@ from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window
+from dissectors.guess_hints import SKIPPED
 from dissectors.slotted import replace
 from dissectors.wire.fast_path import NULL, load_fast_path
 
@@ -153,16 +154,25 @@ def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
         if known is None:
             known = contexts[key] = session.engine.dissector(key[0]), make_context(session, *key[1:])
         found.append((known[0], message, known[1]))
-    for place, hints in guess_hints(session, rows, messages).items():
+    for place, hints in (guess_hints(session, rows, messages) | _skip_long(session, rows)).items():
         dissector, message, context = found[place]
         found[place] = dissector, message, replace(context, extra={**(context.extra or {}), **hints})
     return found
 
 
-def find_orphans(session: Analysis, rows: Ints) -> Ints:
-    """Returns the indexes (int64, ascending) of responses without request among rows."""
+def find_orphans(session: Analysis, rows: Ints, *, long: bool = False) -> Ints:
+    """Returns the indexes (int64, ascending) of responses without request among rows: the LONG ones, or all others."""
     code, role, protocol, length = (session.rows.column(name)[rows] for name in ("code", "role", "protocol", "length"))
-    return np.flatnonzero((code == NULL) & (role == Role.RESPONSE) & (protocol >= 0) & (length <= LONG))
+    return np.flatnonzero((code == NULL) & (role == Role.RESPONSE) & (protocol >= 0) & ((length > LONG) == long))
+
+
+def _skip_long(session: Analysis, rows: Ints) -> dict[int, Mapping[str, str]]:
+    """Returns the extra contexts of long orphans, which are not guessed together, while guesses have a budget."""
+    if session.engine.guesses is None:
+        return {}
+    places = find_orphans(session, rows, long=True)
+    session.engine.guesses.skip(rows[places])
+    return dict.fromkeys(places.tolist(), SKIPPED)
 
 
 def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window]) -> dict[int, Mapping[str, str]]:
@@ -176,6 +186,11 @@ def guess_hints(session: Analysis, rows: Ints, messages: Sequence[bytes | Window
         if fast_path is not None:
             places = orphans[protocols == protocol].tolist()
             mine = [message for message in map(messages.__getitem__, places) if isinstance(message, bytes)]
-            hints = fast_path.guess_hints(mine)
+            guesses = fast_path.guess_hints
+            hints = (
+                guesses(mine)
+                if session.engine.guesses is None
+                else session.engine.guesses.guess(guesses, rows[places], mine)
+            )
             found |= {place: each for place, each in zip(places, hints, strict=False) if each}
     return found

@@ -7,18 +7,22 @@ callback raises, the export stops and leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from analyzer.capture.output import STANDARD, check_file, check_folder, create_file
+from analyzer.capture.output import STANDARD, Output, check_file, check_folder, create_file
 from analyzer.columns.arrays import Ints
 from analyzer.config.model import Config
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import RowReader
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.errors import UserError
+from analyzer.processes import jobs
+from analyzer.processes.jobs import DeferredOutput, divide, print_in_turns
 from analyzer.render import extras
 from analyzer.render.objects import Out
 from analyzer.render.printer import RowPrinter
@@ -34,6 +38,9 @@ MORE_TABLES = ("files", "reports")
 
 TOGETHER = 98_304
 """Number of rows between two progress reports."""
+
+TOGETHER_BYTES = 8 << 20
+"""Bytes of messages that each of several processes keeps until its turn."""
 
 
 def ignore_progress(done: int | None) -> None:
@@ -89,6 +96,53 @@ def _parts(request: ExportRequest, rows: Ints) -> Iterator[Ints]:
         request.watch(first)
         yield rows[first : first + request.together]
     request.watch(len(rows))
+
+
+def _share(
+    session: Session,
+    windows: Sequence[range],
+    output: Output,
+    write: Callable[[range, Out], int],
+    watch: Callable[[int], None],
+) -> int:
+    """Writes windows of rows or packets in order; returns the sum of what `write` returns.
+
+    session.jobs processes share the work; this one reports progress.
+    """
+    count = 0
+    if session.jobs == 1:
+        for window in windows:
+            watch(window.start)
+            count += write(window, output)
+    else:
+        this, output.tick = os.getpid(), lambda: None
+
+        def work(window: range, out: DeferredOutput) -> int:
+            if os.getpid() == this:
+                watch(window.start)
+            return write(window, out)
+
+        count = print_in_turns(windows, session.jobs, work, 0, output)
+    watch(windows[-1].stop if windows else 0)
+    return count
+
+
+def _share_rows(
+    request: ExportRequest, session: Session, rows: Ints, output: Output, write: Callable[[Session, Ints, Out], object]
+) -> None:
+    def write_window(window: range, out: Out) -> int:
+        write(session, rows[window.start : window.stop], out)
+        return len(window)
+
+    _share(session, _split(request, session, rows), output, write_window, request.watch)
+
+
+def _split(request: ExportRequest, session: Session, rows: Ints) -> list[range]:
+    """Divides rows into windows; several processes keep the bytes of one each."""
+    if session.jobs == 1:
+        return divide(len(rows), 1, request.together)
+    ends = accumulate(len(part) for part in split_rows(session, rows, jobs.LEAST, TOGETHER_BYTES))
+    return [range(*window) for window in pairwise((0, *ends))]
 
 
 def _printer(request: ExportRequest, out: Out) -> RowPrinter:
@@ -148,7 +202,13 @@ def _packets(request: ExportRequest, session: Session, rows: Ints) -> str:
         wanted, key_log = packets.packets_of(session, rows, handshakes=request.handshakes), []
     with create_file(request.out, force=request.force) as output:
         output.tick = lambda: request.watch(None)
-        count = pcapng.write(session, wanted, output, "".join(key_log).encode())
+        count = pcapng.write(
+            session,
+            wanted,
+            output,
+            "".join(key_log).encode(),
+            lambda windows, write: _share(session, windows, output, write, lambda _: request.watch(None)),
+        )
     keys = f", and {len(key_log):,} secrets" if request.embed_keys else ""
     return f"{count:,} packets of {len(rows):,} messages{keys}"
 
@@ -157,8 +217,9 @@ def _pdus(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import pdus
 
     with create_file(request.out, force=request.force) as output:
-        for number, part in enumerate(_parts(request, rows)):
-            pdus.write(session, part, output, begins=not number)
+        if len(rows):
+            output.write(pdus.HEAD)
+        _share_rows(request, session, rows, output, pdus.write)
     return f"{len(rows):,} messages"
 
 
@@ -172,8 +233,7 @@ def _bytes(request: ExportRequest, session: Session, rows: Ints) -> str:
                 raw.write_each(session, part, folder)
     else:
         with create_file(request.out, force=request.force) as output:
-            for part in _parts(request, rows):
-                raw.write(session, part, output)
+            _share_rows(request, session, rows, output, raw.write)
     return f"{len(rows):,} messages"
 
 

@@ -6,6 +6,7 @@ replaced by names, if the capture has them. Secrets are left out unless the user
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.export.folder import Folder
 from analyzer.messages import defects
+from analyzer.processes.jobs import map_in_order
 from analyzer.session import Analysis
 from dissectors.api import Body
 from dissectors.fragment import Fragment
@@ -26,6 +28,9 @@ from dissectors.payload import Payload
 from dissectors.wire.embedded import CutList, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
+
+TOGETHER = 1024
+"""Number of messages that a process reads at a time."""
 
 _ABOUT = ("number", "id", "protocol", "operation")
 
@@ -35,6 +40,24 @@ class StoredObject(NamedTuple):
 
     secrets: int
     items: int = 0
+
+
+class PayloadFile(NamedTuple):
+    """The arguments of Folder.add for one payload."""
+
+    text: str
+    suffix: str
+    data: bytes
+    about: Mapping[str, Any]
+    group: Hashable
+
+
+class RowPayloads(NamedTuple):
+    """The payloads of one message. secrets, items: how many were left out."""
+
+    files: Sequence[PayloadFile]
+    secrets: int
+    items: int
 
 
 class Objects:
@@ -52,15 +75,28 @@ class Objects:
         self._passed = FragmentTracker(session)
 
     def write(self, rows: Ints) -> None:
-        """Writes payloads of rows, which must follow the rows before; the session has ended. Raises UserError."""
-        for part in split_rows(self._session, rows):
-            about = self._reader.read_objects(_ABOUT, part)
-            for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
-                fragment_of_row = fragments.find_fragment(self._session, row)
-                if fragment_of_row is None:
-                    self._write(row, found, readable)
+        """Writes payloads of rows, which must follow the rows before; the session has ended. Raises UserError.
+
+        session.jobs processes find the payloads. This one names and writes them, and reassembles fragments.
+        """
+        parts = list(split_rows(self._session, rows, TOGETHER))
+        for found in map_in_order(self._read_part, parts, self._session.jobs):
+            for each in found:
+                if isinstance(each, RowPayloads):
+                    self._add(each)
                 else:
-                    self._fragment(row, fragment_of_row)
+                    fragment_of_row = fragments.find_fragment(self._session, each)
+                    assert fragment_of_row is not None
+                    self._fragment(each, fragment_of_row)
+
+    def _read_part(self, rows: Ints) -> list[RowPayloads | int]:
+        """Returns the payloads of each row; the number of a row that is a fragment."""
+        about = self._reader.read_objects(_ABOUT, rows)
+        found: list[RowPayloads | int] = []
+        for row, known, readable in zip(rows.tolist(), about, read_undecoded(self._session, rows), strict=True):
+            is_fragment = fragments.find_fragment(self._session, row) is not None
+            found.append(row if is_fragment else self._read_payloads(row, known, readable))
+        return found
 
     def finish(self) -> StoredObject:
         """Writes the fragments that still wait; returns what was left out in total."""
@@ -93,19 +129,32 @@ class Objects:
             self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 
     def _write(self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None) -> None:
-        """Writes the payloads of one row; body: decoded already, or with reassembled content."""
+        self._add(self._read_payloads(row, found, readable, body))
+
+    def _add(self, found: RowPayloads) -> None:
+        self._items += found.items
+        self._secrets += found.secrets
+        for each in found.files:
+            self._folder.add(*each)
+
+    def _read_payloads(
+        self, row: int, found: dict[str, Any], readable: Undecoded, body: Body | None = None
+    ) -> RowPayloads:
+        """Returns the payloads of one row; body: decoded already, or with reassembled content."""
         dissector, message, context = readable
         if dissector is None:
-            return
+            return RowPayloads((), 0, 0)
         body = defects.decode_values(dissector, message, context) if body is None else body
-        self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, CutList))
+        items = sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, CutList))
+        files, secrets = [], 0
         for each in read_payloads(self._session, self._naming, row, dissector, body, context):
             data = _open_file(each.value, self._show_secrets)
             if data is None:
-                self._secrets += 1
+                secrets += 1
                 continue
             metadata = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
-            self._folder.add("-".join(each.name), each.kind, data, metadata, (row, each.place[:-1]))
+            files.append(PayloadFile("-".join(each.name), each.kind, data, metadata, (row, each.place[:-1])))
+        return RowPayloads(tuple(files), secrets, items)
 
 
 def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> StoredObject:

@@ -10,7 +10,7 @@ secrets unless requested.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from analyzer.capture.pcapng_format import (
 from analyzer.capture.records import CaptureInfo, DescriptionBlock, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Array, Bools, Ints, list_distinct
+from analyzer.render.objects import Out
 from analyzer.session import Session
 
 HARDWARE, SYSTEM, APPLICATION = 2, 3, 4
@@ -51,36 +52,83 @@ HEAD = 28
 """Bytes in front of an enhanced packet's data: type, length, interface, time in two halves, both lengths."""
 
 
-def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"") -> int:
+ShareWindows = Callable[[Sequence[range], Callable[[range, Out], int]], int]
+"""Has a function write windows of packets in order, maybe in several processes; returns the sum of its results."""
+
+
+def write(
+    session: Session, wanted: Bools, output: Output, key_log: bytes = b"", share: ShareWindows | None = None
+) -> int:
     """Writes the packets whose number is flagged (number 0 is unused); returns how many. Raises UserError.
 
-    key_log: lines of a TLS key log that are embedded in the file. The session has been read to its end, by the native
-    reader.
+    key_log: lines of a TLS key log that are embedded in the file. share: None: this process writes all packets. The
+    session has been read to its end, by the native reader.
     """
-    store, infos = session.packets.store, session.packets.files
-    inputs = {info.file: _Input(info, store) for info in infos}
-    output.write(encode_section(_describe_section(infos)))
-    first = 0
-    for each in inputs.values():
-        interfaces = list(each.interfaces())
-        each.first = first
-        first += len(interfaces)
-        output.writelines(interfaces)
-    for each in inputs.values():
-        output.writelines(each.names())
-    if key_log:
-        output.write(encode_secrets(key_log))
-    count = 0
-    for before, records in session.packets.reread_numbered():
-        rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
-        count += len(rows)
+    writer = _PacketWriter(session, wanted)
+    output.writelines(writer.head(key_log))
+    windows = [range(first, min(first + TOGETHER, len(wanted))) for first in range(0, len(wanted), TOGETHER)]
+    if share is None:
+        count = sum(writer.write(window, output) for window in windows)
+    else:
+        count = share(windows, writer.write)
+    comments = session.comments
+    comments.mark_saved(number for number in [*comments.written] if wanted[number])
+    return count
+
+
+class _PacketWriter:
+    """Writes the packets whose number is flagged, window by window; windows of one process must ascend."""
+
+    def __init__(self, session: Session, wanted: Bools) -> None:
+        self._session, self._wanted, self._store = session, wanted, session.packets.store
+        self._infos = session.packets.files
+        self._inputs = {info.file: _Input(info, self._store) for info in self._infos}
+        self._blocks = session.packets.reread_numbered()
+        self._block: tuple[int, RecordBlock] | None = None
+
+    def head(self, key_log: bytes) -> Iterator[bytes]:
+        """Yields what stands before the packets."""
+        yield encode_section(_describe_section(self._infos))
+        first = 0
+        for each in self._inputs.values():
+            interfaces = list(each.interfaces())
+            each.first = first
+            first += len(interfaces)
+            yield from interfaces
+        for each in self._inputs.values():
+            yield from each.names()
+        if key_log:
+            yield encode_secrets(key_log)
+
+    def write(self, numbers: range, output: Out) -> int:
+        """Writes those of the packets with these numbers that are flagged; returns how many."""
+        count = 0
+        while (block := self._take_block()) is not None:
+            before, records = block
+            first = max(numbers.start - before - 1, 0)
+            last = min(numbers.stop - before - 1, len(records))
+            if first < last:
+                count += self._write_records(before + first, records[first:last], output)
+            if numbers.stop <= before + 1 + len(records):
+                break
+            self._block = None
+        return count
+
+    def _take_block(self) -> tuple[int, RecordBlock] | None:
+        """Returns the block of records at hand, or the next one."""
+        if self._block is None:
+            self._block = next(self._blocks, None)
+        return self._block
+
+    def _write_records(self, before: int, records: RecordBlock, output: Out) -> int:
+        rows = np.flatnonzero(self._wanted[before + 1 : before + 1 + len(records)])
         done = 0
         for part in _parts(records[rows]):
             numbers = rows[done : done + len(part)] + (before + 1)
             done += len(part)
-            output.writelines(_blocks(store, inputs, part, _list_comments(session, numbers)))
-    session.comments.mark_saved(number for number in [*session.comments.written] if wanted[number])
-    return count
+            comments = _list_comments(self._session, numbers)
+            output.write(b"".join(_blocks(self._store, self._inputs, part, comments)))
+        return len(rows)
 
 
 class _Input:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from analyzer.capture.output import Output
 from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_messages
 from analyzer.decode.rows import split_rows
 from analyzer.messages.index import FROM_CLIENT
+from analyzer.render.objects import Out
 from analyzer.session import Analysis
 
 LINK = 252
@@ -30,10 +30,12 @@ _KNOWN = frozenset({"kafka"})
 """Protocols for which Wireshark has a dissector with the same name; others use its `data` dissector."""
 
 
-def write(session: Analysis, rows: Ints, output: Output, *, begins: bool) -> None:
-    """Writes all messages, in the order of rows; `begins`: they are the first of the file. Raises UserError."""
-    if begins:
-        output.write(encode_header([InterfaceDescription("messages", LINK)]))
+HEAD = encode_header([InterfaceDescription("messages", LINK)])
+"""The begin of the file."""
+
+
+def write(session: Analysis, rows: Ints, output: Out) -> None:
+    """Writes all messages, in the order of rows, behind HEAD. Raises UserError."""
     for part in split_rows(session, rows):
         output.writelines(_encode_packets(session, part))
 

@@ -5,17 +5,17 @@ A message with lost bytes is written up to the first lost one.
 
 from __future__ import annotations
 
-from analyzer.capture.output import Output
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_messages
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.export.folder import Folder
+from analyzer.render.objects import Out
 from analyzer.session import Analysis
 
 KEYS = ("number", "id", "protocol", "operation", "role")
 
 
-def write(session: Analysis, rows: Ints, output: Output) -> None:
+def write(session: Analysis, rows: Ints, output: Out) -> None:
     """Writes the bytes of all messages to one file, in the order of rows. Raises UserError."""
     for part in split_rows(session, rows):
         output.writelines(read_messages(session, part))

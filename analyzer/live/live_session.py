@@ -20,6 +20,7 @@ from analyzer.live.capture import LiveCapture, RunHealth
 from analyzer.live.interfaces import ANY
 from analyzer.live.processes import LocalProcesses
 from analyzer.messages.decode_as import DecodeAsTarget
+from analyzer.messages.guess_budget import GuessBudget
 from analyzer.session import Session
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class LiveSession(SelfClosing):
     def _begin_run(self) -> Session:
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names, secrets=self._secrets)
+        session.engine.guesses = GuessBudget()
         if _are_local(self._capture.interfaces):
             session.engine.owners = LocalProcesses(session.engine.streams, session.packets.flows)
         try:

@@ -32,6 +32,7 @@ from analyzer.messages.decode_as import ConnectionRules
 from analyzer.messages.fast_pairing import settle_requests
 from analyzer.messages.fast_path import ConnectionWork
 from analyzer.messages.fast_rows import FastRowBuilder
+from analyzer.messages.guess_budget import GuessBudget
 from analyzer.messages.index import (
     MOST_ROWS,
     NO_PROTOCOL,
@@ -129,6 +130,8 @@ class Engine:
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
         self.tls = TlsTable()
+        self.guesses: GuessBudget | None = None
+        """Limits guesses of a live capture; None: all responses without request are guessed."""
         self.owners = SocketOwners()
         self.secrets = secrets
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}

@@ -21,7 +21,6 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks
-from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.payloads import read_payloads
 from analyzer.decode.resolved_names import TopicNamer
@@ -29,17 +28,17 @@ from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
-from analyzer.pipeline.record_values import format_records, format_template_records
+from analyzer.pipeline.record_values import format_records, format_template_records, may_carry_records
 from analyzer.pipeline.topic_values import (
+    NO_TOPICS,
     TopicValueReader,
     TopicValues,
     format_topic_values,
+    list_contexts,
     parse_topic_values,
     read_topic_values,
 )
 from dissectors.api import Body, Context, Dissector
-from dissectors.message import Values
-from dissectors.payload import Payload
 from dissectors.symbolic_values import WrittenValue
 
 RECORDS = "records"
@@ -188,10 +187,10 @@ class BodyReader:
 
     def _add_plain(self, draft: _Draft, places: Ints, rows: Ints) -> None:
         found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
-        getters, keys = self._topics.find_row_getters(self._reader.session, rows)
-        protocols = self._reader.read_column("protocol", rows).values()
-        decoded = zip(rows.tolist(), self._decode_rows(rows), keys.tolist(), protocols, strict=True)
-        for number, row, key, protocol in decoded:
+        contexts, keys = list_contexts(self._reader.session, rows)
+        getters = [self._topics.find_getters(*context) for context in contexts]
+        for number, row, key in zip(rows.tolist(), self._decode_rows(rows), keys.tolist(), strict=True):
+            dissector, context = contexts[key]
             if "error" in row:
                 error = row["error"]
                 value = None if error is None else (error["code"], escape_surrogates(error["name"]))
@@ -203,11 +202,12 @@ class BodyReader:
             if "fields" in found:
                 found["fields"].append(self._json.dumps(row["fields"]))
             if TOPICS in found:
-                found[TOPICS].append(
-                    draft.values[TOPICS].assign_number(read_topic_values(protocol, getters[key], row["fields"]))
-                )
+                topics = NO_TOPICS
+                if dissector is not None and getters[key]:
+                    topics = read_topic_values(dissector.name, getters[key], row["fields"])
+                found[TOPICS].append(draft.values[TOPICS].assign_number(topics))
             if RECORDS in found:
-                found[RECORDS].append(format_records(self._list_payloads(number, row["fields"])))
+                found[RECORDS].append(self._format_records(number, dissector, context, row["fields"]))
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
@@ -215,12 +215,11 @@ class BodyReader:
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
-    def _list_payloads(self, row: int, values: Values) -> Iterable[Payload]:
-        session = self._reader.session
-        dissector, context = find_dissector(session, row), read_context(session, row)
-        if dissector is None:
-            return ()
-        return read_payloads(session, self._naming, row, dissector, Body(dict(values), None), context)
+    def _format_records(self, row: int, dissector: Dissector | None, context: Context, values: dict[str, Any]) -> bytes:
+        if dissector is None or not may_carry_records(dissector, context):
+            return b""
+        body = Body(values, None)
+        return format_records(read_payloads(self._reader.session, self._naming, row, dissector, body, context))
 
     def _decode_rows(self, rows: Ints) -> Iterator[dict[str, Any]]:
         keys = [slot if slot in BODY_KEYS_IN_ORDER else "fields" for slot in self._slots]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days, mask_values
-from analyzer.pipeline.bodies import BodyColumns
+from analyzer.pipeline.bodies import RECORDS, BodyColumns
 from analyzer.pipeline.origins import PacketOrigins
 from analyzer.pipeline.table_schemas import ERROR, FINDING
 from analyzer.query.response_errors import find_errors
@@ -35,7 +35,8 @@ def build_message_columns(reader: RowReader, body_columns: BodyColumns, origins:
     names = convert_sequence([origins.files[each] for each in used.tolist()], pa.string())
     found |= {"capture": origins.capture, "file": names.take(pa.array(places)), "last_record": record}
     found["first_record"] = pa.array(begin, mask=begin_file != file)
-    found |= {"time_ns": time, "date": count_days(time), **body_columns.texts}
+    found |= {"time_ns": time, "date": count_days(time)}
+    found |= {slot: texts for slot, texts in body_columns.texts.items() if slot != RECORDS}
     found["error"] = convert_errors(body_columns.errors.values).take(pa.array(body_columns.numbers["error"]))
     kinds = [
         [dict(zip(("severity", "code", "text"), each, strict=True)) for each in kind]

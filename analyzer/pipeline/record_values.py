@@ -29,6 +29,7 @@ from dissectors.payload import Payload, Place
 from dissectors.symbolic import NotTemplatable
 from dissectors.symbolic_text import PiecewiseText
 from dissectors.symbolic_values import NestedValue, SymbolicValue, Text, WrittenValue, length, plain
+from dissectors.wire.fast_path import FastPath, load_fast_path
 from dissectors.wire.inner import content, find_within
 
 INT32, INT64 = 1 << 31, 1 << 63
@@ -96,10 +97,23 @@ def _make_writable(payloads: Iterable[Payload]) -> list[Cells]:
     return found
 
 
+def may_carry_records(dissector: Dissector | None, context: Context) -> bool:
+    """Returns whether records are read from the bodies of a context, and there may be any."""
+    if dissector is None or has_log_columns(load_fast_path(dissector)):
+        return False
+    carriers = defects.find_carriers(dissector)
+    return carriers is None or (context.code, context.role) in carriers
+
+
+def has_log_columns(fast_path: FastPath | None) -> bool:
+    """Returns whether a protocol's fast path reads records as columns (record_fields.py)."""
+    return fast_path is not None and type(fast_path).logs is not FastPath.logs
+
+
 def format_template_records(dissector: Dissector, context: Context, values: Values, writer: MarkingWriter) -> str:
     """Returns the text of the records in symbolic values, with marks. Raises NotTemplatable if it depends on more."""
-    carriers, payloads = defects.find_carriers(dissector), dissector.payloads
-    if payloads is None or (carriers is not None and (context.code, context.role) not in carriers):
+    payloads = dissector.payloads
+    if payloads is None or not may_carry_records(dissector, context):
         return ""
     if any(each.scope is None for each in defects.list_references(dissector, context)):
         raise NotTemplatable  # names may take the place of ids

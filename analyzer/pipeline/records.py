@@ -27,10 +27,10 @@ from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
-from analyzer.pipeline.bodies import RECORDS, BodyReader, DecoderMemory
+from analyzer.pipeline.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record_fields, read_record_fields
-from analyzer.pipeline.record_values import RecordRow, list_cells, make_row, parse_records
+from analyzer.pipeline.record_values import RecordRow, has_log_columns, list_cells, make_row, parse_records
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
@@ -65,15 +65,7 @@ def build_records(
     Batches of at most MOST rows, in the order of messages and of records within. A record that does not say its topic
     has that of its message, if `topics` tells one.
     """
-    maker = _RecordTableBuilder(session, topics)
-    protocol = session.rows.column("protocol")[rows]
-    for number in np.unique(protocol).tolist():
-        dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
-        if dissector is not None:
-            fast_path = load_fast_path(dissector)
-            yield from maker.build_rows(
-                fast_path, _select_carriers(session, dissector, fast_path, rows[protocol == number])
-            )
+    yield from RecordTableBuilder(session, topics).build_rows(rows)
 
 
 def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
@@ -94,7 +86,7 @@ def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPat
     return rows[laden]
 
 
-class _RecordTableBuilder:
+class RecordTableBuilder:
     """Makes the table of one analysis."""
 
     def __init__(self, session: Analysis, topics: TopicLookup | None) -> None:
@@ -106,27 +98,33 @@ class _RecordTableBuilder:
         )
         self._hashes, self._learned = KeyHasher(), DecoderMemory((RECORDS,), Limits())
 
-    def build_rows(self, fast_path: FastPath | None, rows: Ints) -> Iterator[ColumnValues]:
-        """The records in rows of one protocol, whose fast_path this is."""
-        for first in range(0, len(rows), BATCH_RECORDS):
-            some = rows[first : first + BATCH_RECORDS]
-            found = (
-                None
-                if fast_path is None
-                else find_record_fields(self._session, fast_path, some, self._naming.find_topic)
-            )
-            if fast_path is None or found is None or not len(found.message):
-                yield from self._read_bodies(some)
-            else:
-                yield from self._build_fast(fast_path, some, found)
+    def build_rows(self, rows: Ints, *, from_bodies: bool = True) -> Iterator[ColumnValues]:
+        """The records in rows; without `from_bodies` only those that a protocol's fast path reads as columns."""
+        protocol = self._session.rows.column("protocol")[rows]
+        for number in np.unique(protocol).tolist():
+            dissector = None if number == NO_PROTOCOL else self._session.engine.dissector(number)
+            fast_path = None if dissector is None else load_fast_path(dissector)
+            if dissector is None or not (from_bodies or has_log_columns(fast_path)):
+                continue
+            carriers = _select_carriers(self._session, dissector, fast_path, rows[protocol == number])
+            for first in range(0, len(carriers), BATCH_RECORDS):
+                some = carriers[first : first + BATCH_RECORDS]
+                if fast_path is None or not has_log_columns(fast_path):
+                    yield from self._read_bodies(some)
+                else:
+                    found = find_record_fields(self._session, fast_path, some, self._naming.find_topic)
+                    yield from self._build_fast(fast_path, some, found)
 
     def _read_bodies(self, rows: Ints) -> Iterator[ColumnValues]:
-        """The records of messages of a protocol without a fast path."""
+        """The records of messages of a protocol whose fast path reads none."""
         for part in split_rows(self._session, rows, TOGETHER, TOGETHER_BYTES):
-            bodies = BodyReader(self._reader, self._learned).read_bodies(part)
-            order = np.argsort(bodies.rows, kind="stable")
-            texts = bodies.texts[RECORDS].take(pa.array(order))
-            yield from self._split_batches(part, _RecordColumns.from_rows(tuple(parse_records(texts))))
+            yield from self.build_from_bodies(BodyReader(self._reader, self._learned).read_bodies(part))
+
+    def build_from_bodies(self, body_columns: BodyColumns) -> Iterator[ColumnValues]:
+        """The records in bodies that were read, in the order of their messages."""
+        order = np.argsort(body_columns.rows, kind="stable")
+        records = tuple(parse_records(body_columns.texts[RECORDS].take(pa.array(order))))
+        yield from self._split_batches(body_columns.rows[order], _RecordColumns.from_rows(records))
 
     def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0

@@ -175,21 +175,19 @@ class ConnectionState(NamedTuple):
         return cls(capture, end_ns, uses, lower, payload or None)
 
 
-def write_states(folder: str, name: str, batches: Sequence[pa.RecordBatch]) -> int:
-    """Writes the rows of connections that go on into a new file of a folder; returns how many. Raises UserError."""
+def write_states(folder: str, name: str, rows: pa.Table) -> None:
+    """Writes the rows of connections that go on (STATE_SCHEMA) into a new file of a folder. Raises UserError."""
     path = os.path.join(folder, name)
     try:
         os.makedirs(folder, exist_ok=True)
-        table = pa.Table.from_batches(batches, STATE_SCHEMA)
-        pq.write_table(table, path, compression="zstd", use_dictionary=["capture"], row_group_size=ROW_GROUP)
+        pq.write_table(rows, path, use_dictionary=["capture"], row_group_size=ROW_GROUP)
     except OSError as error:
         raise UserError(
             f"Cannot write the state {path}: {error.strerror or error}. Free some space there, or give another --state."
         ) from error
-    return len(table)
 
 
-ROW_GROUP = 1 << 12
+ROW_GROUP = 1 << 8
 """States of connections that are in memory at a time when they are read."""
 
 

@@ -30,11 +30,11 @@ from analyzer.pipeline.arrow_columns import (
     escape_surrogates,
     measure_texts,
 )
-from analyzer.pipeline.bodies import TOPICS, BodyReader, DecoderMemory
+from analyzer.pipeline.bodies import RECORDS, TOPICS, BodyReader, DecoderMemory
 from analyzer.pipeline.message_tables import ErrorColumn
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import PacketOrigins, RowSelection
-from analyzer.pipeline.records import build_records
+from analyzer.pipeline.records import RecordTableBuilder
 from analyzer.pipeline.summaries import PARTS, UNPAIRED_COLUMNS, SummaryBuilder
 from analyzer.pipeline.table_schemas import TABLES
 from analyzer.pipeline.topic_columns import TopicColumns
@@ -136,9 +136,7 @@ def build_tables(
     if "streams" in named:
         yield from maker.build_batches("streams", stream_tables.build_stream_columns(session, maker.chosen))
     if "records" in named:
-        yield from maker.build_batches(
-            "records", build_records(session, maker.chosen.messages, options, maker.list_topics)
-        )
+        yield from maker.build_records()
 
 
 class _TableBuilder:
@@ -157,10 +155,16 @@ class _TableBuilder:
         self._origins, self._options, self._named = origins, options, named
         self._reader, self._reported = RowReader(session), ErrorColumn()
         self._topics = TopicColumns(session)
+        self._records = RecordTableBuilder(session, self._list_topics)
 
-    def list_topics(self, rows: Ints) -> pa.Array:
+    def _list_topics(self, rows: Ints) -> pa.Array:
         """For each of some rows the list of topics that it is about."""
         return self._topics.columns(rows)["topics"]
+
+    def build_records(self) -> Iterator[TableBatch]:
+        """The records that bodies have not told for `messages` already."""
+        read = self._records.build_rows(self.chosen.messages, from_bodies=RECORDS not in self._select_slots())
+        yield from self.build_batches("records", read)
 
     def build_batches(self, table: str, found: Iterator[ColumnValues]) -> Iterator[TableBatch]:
         """Columns as a table's rows."""
@@ -187,12 +191,15 @@ class _TableBuilder:
                 self._topics.add_bodies(body_columns)
                 made = message_tables.build_message_columns(self._reader, body_columns, self._origins)
                 yield self._build_batch("messages", {**made, **self._topics.columns(body_columns.rows)})
+            if RECORDS in body_columns.texts:
+                yield from self.build_batches("records", self._records.build_from_bodies(body_columns))
             if "findings" in self._named and (findings := stream_tables.build_row_findings(self._reader, body_columns)):
                 yield self._build_batch("findings", findings)
 
     def _select_slots(self) -> tuple[str, ...]:
         if "messages" in self._named:
-            return ("error", "info", "findings", TOPICS, *(("fields",) if self._options.fields else ()))
+            wanted = {"fields": self._options.fields, RECORDS: "records" in self._named}
+            return ("error", "info", "findings", TOPICS, *(slot for slot, is_wanted in wanted.items() if is_wanted))
         return ("findings",) if "findings" in self._named else ()
 
     def build_exchange_columns(self) -> Iterator[ColumnValues]:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -67,20 +68,20 @@ class TaskWork:
                     yield from _read_pieces(folder, found.path)
 
     def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[TaskResult]:
-        sink, opened = ParquetSink(folder, part), list[pa.RecordBatch]()
+        sink, parts = ParquetSink(folder, part), count()
         for found in build_rows(batches, self.files, self.options, self.carry, self.tables):
             if found.table == NOTES:
                 yield from map(json.loads, found.batch.column(0).to_pylist())
             elif found.table == STATE:
-                opened.append(found.batch)
+                if self.carry is not None and len(found.batch):
+                    name = f"{part}-{next(parts)}.parquet"
+                    write_states(self.carry.folder, name, pa.Table.from_batches([found.batch]))
+                    yield WrittenFile(STATE, name, len(found.batch))
             else:
                 sink.add(found)
                 if found.table == "messages":
                     add_counts(self.options.counts, messages=len(found.batch))
         yield from sink.close()
-        if opened and self.carry is not None:
-            name = f"{part}.parquet"
-            yield WrittenFile(STATE, name, write_states(self.carry.folder, name, opened))
 
 
 def _read_pieces(folder: str, path: str) -> Iterator[FilePiece]:

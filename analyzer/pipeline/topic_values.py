@@ -73,14 +73,20 @@ class TopicValueReader:
 
     def find_row_getters(self, session: Analysis, rows: Ints) -> tuple[list[Getters], Ints]:
         """Returns the getters of n rows: the different ones, and for each row which of them it has."""
-        columns, keys = make_group_keys(
-            [session.rows.column(name)[rows] for name in ("protocol", "role", "code", "version")]
-        )
-        kinds = zip(*(column.tolist() for column in columns), strict=True)
-        return [
-            self.find_getters(session.engine.dissector(protocol), make_context(session, role, code, version, NULL))
-            for protocol, role, code, version in kinds
-        ], keys
+        contexts, keys = list_contexts(session, rows)
+        return [self.find_getters(*context) for context in contexts], keys
+
+
+def list_contexts(session: Analysis, rows: Ints) -> tuple[list[tuple[Dissector | None, Context]], Ints]:
+    """Returns the dissectors and contexts of n rows, but `extra`: the different ones, and for each row its index."""
+    columns, keys = make_group_keys(
+        [session.rows.column(name)[rows] for name in ("protocol", "role", "code", "version")]
+    )
+    kinds = zip(*(column.tolist() for column in columns), strict=True)
+    return [
+        (session.engine.dissector(protocol), make_context(session, role, code, version, NULL))
+        for protocol, role, code, version in kinds
+    ], keys
 
 
 def list_aliases(dissector: Dissector) -> list[FieldAlias | None]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
+from dissectors.guess_hints import GUESS
 from dissectors.kafka.header import NEWER, body_offset
 from dissectors.kafka.schemas import apis, body_schema, list_variants
 from dissectors.kafka.sensitive import may_hide
@@ -25,9 +26,6 @@ from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.plan import Plan, resolve
 
 API_VERSIONS = 18
-
-GUESS = "guess"
-"""In Context.extra: what an answer whose request nobody saw is read as (guess.format_hints)."""
 
 
 class Reading(NamedTuple):

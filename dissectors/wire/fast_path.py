@@ -263,7 +263,10 @@ class FastPath(ABC):
         raise NotImplementedError
 
     def steady(self, conversation: Conversation) -> bool:
-        """Returns whether from here on the conversation does what RULES say, until a row is `stepped`."""
+        """Returns whether from here on the conversation does what RULES say, until a row is `stepped`.
+
+        Requests that came by the fast path are not in the conversation until a row is `stepped`.
+        """
         return True
 
     def may_answer(self, request: Column, answer: Column) -> Column | None:
@@ -320,7 +323,11 @@ class FastPath(ABC):
         return sorted(((key, each) for key, queue in queues for each in queue), key=lambda carried: carried[1].handle)
 
     def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
-        """Leaves the conversation as step() would have, with these requests unanswered."""
+        """Leaves the conversation as step() would have, with these requests unanswered.
+
+        Where the fast path keeps the unanswered requests for itself, it calls this without them, and again with them
+        before the next step().
+        """
         assert isinstance(conversation, UnansweredRequests)
         conversation.waiting.clear()
         conversation.count = 0

@@ -74,6 +74,7 @@ def test_the_same_bytes_each_time(kind: str, made: Made, tmp_path: Path) -> None
     assert (tmp_path / "again.pcap").read_bytes() == made[kind].read_bytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "share"), SHARES.items())
 def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: float, made: Made) -> None:
     with Session([made[kind]]) as session:
@@ -81,6 +82,7 @@ def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: 
     assert (lengths == 0).mean() >= share
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [kind for kind in TAME_KINDS if kind != "quorum"])
 def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: Made) -> None:
     with Session([made[kind]]) as session:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.figures import _compare, _groups, _works
 from benchmarks.library import Library
 
-pytestmark = pytest.mark.xdist_group("benchmarks")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("benchmarks")]
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,7 @@ def values_of(speech: Speech) -> st.SearchStrategy[dict[str, Any]]:
 VALUES = {name: values_of(speech) for name, speech in SPEECHES.items()}
 
 
+@pytest.mark.sampled(2)
 @settings(max_examples=settings.default.max_examples // 2)
 @pytest.mark.parametrize("protocol", SPEECHES)
 @given(data=st.data())

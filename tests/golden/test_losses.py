@@ -116,7 +116,7 @@ PATHS = [path for protocol in ("kafka", "pulsar", "rocketmq", "zookeeper") for p
 OWN = [path for path in PATHS if name_of(path).startswith("golden")]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", OWN, ids=name_of)
 def test_a_lost_segment_costs_no_other_message(path: Path, tmp_path: Path) -> None:
     assert disturbed(path, tmp_path / "a.pcap", FEW) == []

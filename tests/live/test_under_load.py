@@ -68,6 +68,7 @@ def test_a_ring_of_small_files_loses_no_row(wire: Wire, small: Path, tmp_path: P
     assert alike(found.rows, *OTHER) == alike(rows, *OTHER)
 
 
+@pytest.mark.slow
 def test_the_capturing_process_is_killed(wire: Wire, small: Path, tmp_path: Path) -> None:
     with running(wire, tmp_path, "-i", wire.near(), "-w", "kept.pcapng") as found:
         sending = wire.send(small, RATE, ENDLESS, own=True)
@@ -82,6 +83,7 @@ def test_the_capturing_process_is_killed(wire: Wire, small: Path, tmp_path: Path
     assert packets_of(tmp_path / "kept.pcapng") > 100
 
 
+@pytest.mark.slow
 def test_the_analyzer_is_killed(wire: Wire, small: Path, tmp_path: Path) -> None:
     with running(wire, tmp_path, "-i", wire.near(), "-w", "kept.pcapng") as found:
         sending = wire.send(small, RATE, ENDLESS, own=True)

@@ -90,6 +90,14 @@ class Drive:
             await self.pilot.pause(0.005)
         raise AssertionError("it never happened")
 
+    async def ended(self) -> None:
+        """Until the program is about to end, by itself or with a defect."""
+        for _ in range(2000):
+            if self.window._exit or self.window.defect is not None:
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError("it never ended")
+
     async def loaded(self) -> None:
         await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
         await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)

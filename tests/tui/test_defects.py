@@ -201,7 +201,7 @@ def test_it_ends_the_program_when_the_user_says_so(
         await found.press("l")
         await shown(found)
         await found.pilot.press("q")
-        await found.pilot.pause(0.1)
+        await found.ended()
 
     crash(test, capsys)
 
@@ -219,7 +219,7 @@ def test_the_third_within_a_moment_ends_the_program(
             await shown(found)
             await found.press("c")
         await found.pilot.press(pressed)
-        await found.pilot.pause(0.2)
+        await found.ended()
 
     crash(test, capsys)
 
@@ -242,7 +242,7 @@ def test_what_fails_while_it_is_put_together_ends_the_program(
     async def test(found: Drive) -> None:
         monkeypatch.setattr(HelpScreen, "compose", broken)
         await found.pilot.press("question_mark")
-        await found.pilot.pause(0.2)
+        await found.ended()
 
     crash(test, capsys)
 

@@ -38,7 +38,7 @@ def wanted(session: Session, text: str) -> list[int]:
     return compile_filter(text).select_rows(RowReader(session), range(len(session.rows))).tolist()
 
 
-@settings(max_examples=settings.default.max_examples // 40)  # a case asks 648 messages, some of them twice
+@settings(max_examples=settings.default.max_examples // 24)  # a case asks 648 messages, some of them twice
 @given(
     text=st.sampled_from(FILTERS),
     start=st.integers(0, 648),
@@ -60,7 +60,7 @@ def test_all_that_the_filter_keeps(
     assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
-@settings(max_examples=settings.default.max_examples // 40)
+@settings(max_examples=settings.default.max_examples // 24)
 @given(
     text=st.sampled_from(FILTERS),
     start=st.integers(0, 648),

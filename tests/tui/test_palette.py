@@ -55,7 +55,7 @@ async def test_every_command_works_from_there(found: Drive, pane: KeyPlace) -> N
 async def test_quit_is_one_of_them(found: Drive) -> None:
     await found.press("ctrl+p", *"quit, at once")
     await found.pilot.press("enter")
-    await found.pilot.pause(0.1)
+    await found.ended()
     assert found.window._exit
 
 

@@ -128,6 +128,7 @@ def test_without_the_token_there_is_a_sentence(browser: str) -> None:
     behind_pages([sys.executable, "-c", COPIES], look)
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_says_why_in_the_browser(browser: str) -> None:
     async def look(session: ClientSession, pages: PageServer) -> None:
         async with tab(browser) as page:

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding, Severity
+from dissectors.guess_hints import GUESS, SKIPPED_FINDING, is_skipped
 from dissectors.kafka.guessing.weighing import Piece, Pieces, Room, Scales, measure, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.info import info_line
-from dissectors.kafka.reading import GUESS
 from dissectors.kafka.schemas import apis, body_schema, header_version
 from dissectors.kafka.sensitive import holds_secrets
 from dissectors.kafka.tables import table
@@ -109,6 +109,8 @@ def format_hints(guess: Guess | None) -> Mapping[str, str]:
 def read_hints(hints: Mapping[str, str]) -> Guess | None:
     """Returns the guess that format_hints wrote."""
     hint, text = hints[GUESS], hints.get(_TEXT, "")
+    if is_skipped(hints):
+        return Guess(SKIPPED_FINDING, secret=True)
     if hint == _NOTHING:
         return None
     if hint in (_SECRET, _UNDECIDED):

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
+from dissectors.guess_hints import GUESS, SKIPPED_FINDING, is_skipped
 from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import SizedBytes
@@ -47,7 +48,7 @@ _SET_ASIDE = {PING: ("ping",), AUTH: ("auth",), SET_WATCHES: ("setWatches", "set
 _END_OF_MULTI = struct.pack(">i?i", -1, True, -1)
 _SHOWN = 3
 _CODE = "guessed-layout"
-GUESS, _SECRET, _TEXT = "guess", "guessSecret", "guessText"
+_SECRET, _TEXT = "guessSecret", "guessText"
 _TOKEN = "SetSASLResponse"
 _LENGTH = 4
 _COUNT_END = REPLY.size + _LENGTH
@@ -81,7 +82,11 @@ def format_hints(message: bytes) -> Mapping[str, str]:
 def read_guess(context: Context) -> Guess | None:
     """Returns the guess that format_hints wrote; None if there is none."""
     hints = context.extra or {}
-    return _read_hints(hints[GUESS], hints[_SECRET], hints.get(_TEXT)) if GUESS in hints else None
+    if GUESS not in hints:
+        return None
+    if is_skipped(hints):
+        return Guess(SKIPPED_FINDING, secret=True)
+    return _read_hints(hints[GUESS], hints[_SECRET], hints.get(_TEXT))
 
 
 @lru_cache(maxsize=256)

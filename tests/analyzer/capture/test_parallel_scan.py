@@ -91,6 +91,7 @@ def frames(rng: random.Random, count: int) -> list[Frame]:
     return [Frame(each, T0 + index * 10**6) for index, each in enumerate(data)]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34], ids=hex)
 @pytest.mark.parametrize("damage", ["none", "cut", "bytes", "length", "zeros"])
@@ -116,6 +117,7 @@ def test_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, m
     assert len(plain[0]) > 100
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("damage", ["none", "cut", "bytes", "length", "others"])
 def test_pcapng(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, damage: str) -> None:

@@ -142,6 +142,7 @@ def test_rows_of_a_named_pipe_come_as_they_close(tmp_path: Path) -> None:
 ROUNDS = 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [[], ["--tail", "2000"], ["--sort", "number"]], ids=str)
 def test_the_oldest_rows_leave(
     tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
@@ -191,7 +192,7 @@ WRITERS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @privileged
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_other_programs_capture(tmp_path: Path, name: str) -> None:

@@ -31,6 +31,7 @@ def equal(inputs: list[Path]) -> int:
     return len(ours.packets)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.name.removesuffix(".pcap.zst"))
 def test_real_captures(path: Path) -> None:
     assert equal([path]) > 0

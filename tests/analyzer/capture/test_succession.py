@@ -96,6 +96,7 @@ def as_pcapng(path: Path) -> tuple[bytes, list[bytes]]:
     return encode_header([InterfaceDescription(f"if{link}", link) for link in links]), blocks
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("path", captures(), ids=lambda path: path.name)
 def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> None:

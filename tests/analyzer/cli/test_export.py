@@ -30,7 +30,7 @@ def exported(*arguments: str) -> str:
     return done.stderr.decode()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("form", "more"),
     [

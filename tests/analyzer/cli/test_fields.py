@@ -142,6 +142,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_stands_in_captures_is_listed_and_of_the_kind_that_is_listed(name: str) -> None:
     """A kind that is wrong would refuse questions that have answers."""

@@ -28,6 +28,7 @@ ROWS = [
 WHOLE = [["stats", KAFKA], ["info", KAFKA], ["show", KAFKA, "7"], ["protocols"], ["protocols", "kafka", "Fetch"]]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("arguments", ROWS, ids=" ".join)
 def test_forms_of_rows_say_the_same(arguments: list[str], call: Call) -> None:
     lines = [json.loads(line) for line in call(*arguments, "--format", "ndjson")[1].splitlines()]

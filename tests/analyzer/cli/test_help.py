@@ -51,7 +51,14 @@ def test_an_example_is_a_command_line(name: str, line: str) -> None:
     command.make_context(name, words[2:], click.Context(program))
 
 
-@pytest.mark.parametrize(("name", "line"), [each for each in EXAMPLES if each[0] not in NOT_RUN])
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        pytest.param(name, line, marks=pytest.mark.slow if "parquet" in line else ())
+        for name, line in EXAMPLES
+        if name not in NOT_RUN
+    ],
+)
 def test_an_example_works(name: str, line: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "captures").symlink_to(ROOT / "captures")
     monkeypatch.chdir(tmp_path)

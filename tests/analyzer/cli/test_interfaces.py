@@ -60,6 +60,7 @@ def test_as_json(runner: CliRunner) -> None:
     assert (second["capture"], second["reason"], second["mac"]) == ("no", "it is down", None)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("columns", "macs"), [("80", False), ("160", True)])
 def test_on_a_terminal(columns: str, macs: bool) -> None:
     """The real ones; a narrow one has no room for the columns that say least."""

@@ -90,7 +90,7 @@ CUTS: Sequence[tuple[int | None, int | None]] = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("text", FILTERS)
 def test_filter_order_and_cut(listed: Listed, text: str, order: str) -> None:
@@ -133,7 +133,7 @@ SORTED: dict[str, Callable[[Row], Any]] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("way", ["{}", "-{}", "{}:desc", "-{}:desc", "{}:asc"])
 @pytest.mark.parametrize("key", SORTED)
 def test_sorting(listed: Listed, key: str, way: str) -> None:

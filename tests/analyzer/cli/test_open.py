@@ -136,6 +136,7 @@ def test_keys_come_from_the_terminal_while_the_capture_comes_through_a_pipe() ->
         assert shown.ended() == 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sent", [b"", KAFKA.read_bytes()[:30_000]], ids=["nothing came", "some rows came"])
 def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
     reading, writing = os.pipe()

@@ -424,6 +424,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("begin", "options", "text"), REFUSED, ids=lambda each: " ".join(each)[-40:] if isinstance(each, list) else ""
 )

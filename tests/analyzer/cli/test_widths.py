@@ -67,6 +67,7 @@ def at_width(monkeypatch: pytest.MonkeyPatch, call: Call) -> Call:
     return called
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_lines_fit(name: str, at_width: Call) -> None:
     _, wide, _ = at_width("80", *COMMANDS[name], "--wide")
@@ -86,7 +87,7 @@ def test_lines_fit(name: str, at_width: Call) -> None:
         assert path.read_text() == printed
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_pipe_gets_all(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the width of a terminal that is somewhere; only the one screen of `stats` asks for COLUMNS."""
@@ -114,6 +115,7 @@ class Kept:
         self.data += b"".join(lines)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("width", [80, 100, 150])
 def test_both_ways_of_writing_rows_give_the_same(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are written together, and one by one."""

@@ -71,7 +71,7 @@ def same(found: RowTable, limits: Limits) -> None:
     assert JsonWriter(limits).format_line({"parts": parts}) == expected
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @given(rows=ROWS, nested=st.booleans())
 def test_it_is_written_like_a_list(limits: Limits, rows: list[Row], nested: bool) -> None:

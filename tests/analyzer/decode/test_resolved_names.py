@@ -94,7 +94,7 @@ def _named_in(session: Session) -> set[str]:
     return {key for _, key in resolver._known}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("most", [1, 5, 61, 100_000])
 def test_blocks_do_not_matter(name: str, most: int) -> None:
@@ -120,7 +120,7 @@ def test_before_and_after_it_is_bound(tmp_path: Path, count: int, taken: Taken) 
     with opened(tmp_path, pairs) as session:
         assert shown(session) == [["orders", id_text(2)]] * (2 * count)
         assert taken.rows or count == 1
-        for most in (1, 7, 50, 98_304):
+        for most in (7, 98_304):
             found = shown(session, streaming=True, most=most)
             assert found == [[id_text(1), id_text(2)]] * count + [["orders", id_text(2)]] * count
             hold_equal(session, ["table"], streaming=True, most=most)

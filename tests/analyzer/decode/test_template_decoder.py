@@ -61,7 +61,7 @@ Pairs = list[tuple[bytes, bytes]]
 # ---- real captures
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", KAFKA, ids=lambda path: path.name)
 def test_of_real_captures(path: Path, taken: Taken) -> None:
     forms = sorted(WITH_BODIES)
@@ -72,7 +72,7 @@ def test_of_real_captures(path: Path, taken: Taken) -> None:
         hold_equal(session, {"table", forms[(turn + 3) % len(forms)]}, streaming=True, most=61)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_of_captures_with_little_that_is_alike(path: Path, taken: Taken) -> None:
     with Session([path]).load() as session:
@@ -220,7 +220,7 @@ CHANGES: tuple[Callable[[], Pairs], ...] = (
 )
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", [whole, in_parts(Random(1), 50)], ids=["whole", "in parts"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_one_thing_changed(
@@ -321,7 +321,7 @@ SEEDS = 120
 FORMS_OF_A_SEED = 2
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch_of", range(8))
 def test_messages_broken_at_random(tmp_path: Path, batch_of: int, taken: Taken) -> None:
     """Some break in a way of their own, some many in the same way, so that a broken one becomes a shape."""

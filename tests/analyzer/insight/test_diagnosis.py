@@ -107,7 +107,7 @@ PULSAR = Path(__file__).parents[3] / "captures" / "pulsar.pcap.zst"
 CAPTURES = [*sorted(GOLDEN.glob("*.pcap.zst")), PULSAR]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_alike_rows_together_and_each_for_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([path]).load() as session:

@@ -48,6 +48,7 @@ def assert_merging_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert tell(path) == alone
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_recorded_captures(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_merging_changes_nothing(path, monkeypatch)
@@ -127,6 +128,7 @@ class Chatter:
         self.ask(8, 2, body + array(text("a") + array(partition)), answer)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_chatter(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chatter = Chatter(Random(seed))

@@ -107,6 +107,7 @@ BY: dict[str, Named] = {
 }
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("path", [MIXED, KAFKA], ids=lambda path: path.name)
 @pytest.mark.parametrize("name", BY)
 def test_by_a_key(name: str, path: Path) -> None:

@@ -121,7 +121,7 @@ def written(path: Path, name: str, effect: Effect, isn: tuple[int, int] = (1_000
     return write(path, found)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", SMALL)
@@ -130,7 +130,7 @@ def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str, use_fast_
     assert by_id(rows(path, STABLE, use_fast_path=use_fast_path)) == by_id(rows(golden(name), STABLE))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", REORDERED)
 @pytest.mark.parametrize("name", SMALL)
@@ -140,7 +140,7 @@ def test_order_does_not_matter(tmp_path: Path, name: str, effect: str, use_fast_
 
 
 # k4_errors has connections that begin with what no broker reads; without SYN nobody can tell whose it is.
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", LATE)
 @pytest.mark.parametrize("name", SMALL[:-1])
@@ -159,7 +159,7 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
 # ---- blocks, files, paths
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("name", [*SMALL[:3], "k4_java_txn"])
@@ -172,7 +172,7 @@ def test_blocks_do_not_matter(name: str, block: int, use_fast_path: bool) -> Non
         assert other.findings == one.findings
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
 def test_the_slow_and_the_fast_path_agree(path: Path, block: int) -> None:
@@ -189,7 +189,7 @@ BRIEF += ["../zookeeper/en395_quorum_sasl"]
 BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reordered, overlapping", "late, in parts")}
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
 def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None:
     """Pulsar's fast path is tested with its dissector."""
@@ -198,7 +198,7 @@ def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None
         assert rows(path, block=block) == plain
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("effect", [*BAD, "lossy"])
 @pytest.mark.parametrize("name", BRIEF)
 def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
@@ -208,7 +208,7 @@ def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name:
         assert rows(path, block=block) == plain
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("block", [1, 5, 64])
 @pytest.mark.parametrize("effect", [*EFFECTS, "late, in parts"])
 def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, block: int) -> None:
@@ -241,7 +241,7 @@ def split_in_files(folder: Path, frames: Sequence[Frame], cuts: Sequence[int]) -
     return [write(folder / f"{index}.pcap", frames[first:last]) for index, (first, last) in enumerate(pairwise(edges))]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_files_do_not_matter(tmp_path: Path, reverse: bool, use_fast_path: bool) -> None:
@@ -325,7 +325,7 @@ def test_a_capture_that_begins_inside_large_messages(tmp_path: Path, port: int, 
     assert sum(row["state"] == "complete" and row["role"] != "raw" for row in own) == found
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [in_parts(Random(1), 40), byte_by_byte], ids=["parts", "bytes"])
 def test_a_part_of_a_message_is_lost(tmp_path: Path, cut: Cut) -> None:
     """Here a gap may end inside a message. Behind it every message keeps its place; hunting may cost a partner."""

@@ -138,7 +138,7 @@ def written(folder: Path, protocol: str, seed: int) -> Path:
     return capture(folder / "a.pcap", segments(conversation), conversation)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("protocol", TALKS)
 def test_pairs(tmp_path: Path, protocol: str, seed: int) -> None:

@@ -56,7 +56,7 @@ def mixed(random: Random, messages: list[bytes]) -> Cut:
     return cut
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("look", [1, 4, 1000])
 @pytest.mark.parametrize("seed", range(10))
 def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
         assert rows(path, block=block) == plain
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("remaining", [0, 1, 3, 4, 7, 8, 11, 14, 20, 40, 90, 250])
 @pytest.mark.parametrize("seed", range(2))
 def test_snapped_packets(tmp_path: Path, seed: int, remaining: int) -> None:
@@ -137,7 +137,7 @@ def again(talk: Talk, random: Random) -> list[Segment]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
@@ -184,7 +184,7 @@ def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]]
         return rows_of(session), sorted(zip(*columns, strict=True)), findings
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("beginning", ["handshake", "middle"])
 @pytest.mark.parametrize("late", [False, True], ids=["one direction", "both later"])
 @pytest.mark.parametrize("side", [CLIENT, SERVER])

@@ -86,6 +86,7 @@ def read(
     return found
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("block", [32_768, 7])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_plaintext_is_that_of_tshark(name: str, block: int) -> None:
@@ -150,6 +151,7 @@ def rows(path: Path, secrets: KeyRing | None = None, **how: int) -> list[tuple[o
     return sorted(zip(*columns, strict=True), key=lambda row: (row[1] != "request", row[OFFSET]))
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("record", [100, 16_384])
 @pytest.mark.parametrize("effect", ORDERLY)
 @pytest.mark.parametrize("plain", PLAIN, ids=lambda path: path.name.partition(".")[0])
@@ -166,6 +168,7 @@ def test_rows_are_those_of_the_same_conversation_without_tls(
         assert slow == exact_rows(path, keys, block=5 if record == 100 else 32_768)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("record", [100, 16_384])
 @pytest.mark.parametrize("plain", PLAIN, ids=lambda path: path.name.partition(".")[0])
 def test_a_lost_segment_costs_the_messages_in_its_records(tmp_path: Path, plain: Path, record: int) -> None:

@@ -88,6 +88,7 @@ def expected(table: pa.Table) -> list[Packet]:
     return [(row["connection"], row["origin"], row["packet"][:width], row["packet"][width:]) for row in rows]
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_packets_come_in_order(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With states and notes among them; some connections have only one of both."""

@@ -67,6 +67,7 @@ def written(files: Sequence[Path], out: Path, code: int | None = None, jobs: int
     return counts, {name: table(out, name) if counts[name] else [] for name in TABLES}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["mixed", "cut", "dealt", "lost", "snapped"])
 def test_they_are_the_tables_of_the_pipeline(name: str, tmp_path: Path) -> None:
     files, folder = [MIXED], tmp_path / "captures"

@@ -85,6 +85,7 @@ def test_the_tables_are_those_of_one_process(
     assert {Path(note["path"]).parent.name for note in notes if note["findings"]} == {"damaged"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_files_may_be_cut_anywhere(tmp_path: Path, seed: int) -> None:
     random = Random(seed)

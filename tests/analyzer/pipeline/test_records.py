@@ -69,11 +69,12 @@ def together(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
 def equal(session: Session) -> int:
     """Holds both equal, those of a protocol in the same order; returns how many there are."""
     rows = np.arange(len(session.rows))
-    for some in (rows, rows[::3]):
+    found: list[dict[str, object]] = []
+    for some in (rows[::3], rows):
         wanted, found = plain(session, some), together(session, some)
         wanted.sort(key=lambda row: found_order(session, row))
         assert found == wanted
-    return len(plain(session, rows))
+    return len(found)
 
 
 def found_order(session: Session, row: dict[str, object]) -> int:
@@ -96,17 +97,19 @@ def left(session: Session) -> int:
     return int(np.count_nonzero(both & np.array(laid_out)))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name.partition(".")[0])
 def test_real_captures(path: Path) -> None:
     with Session([path]) as session:
-        equal(session.load())
+        assert equal(session.load())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("effect", ["reordered", "lost", "late", "snapped"])
 def test_what_a_network_does_to_them(effect: str, tmp_path: Path) -> None:
     cut(tmp_path / "captures", golden_frames("k4_py_aio", EFFECTS[effect]), ["1.pcap", "2.pcap"])
     with Session(sorted((tmp_path / "captures").iterdir())) as session:
-        equal(session.load())
+        assert bool(equal(session.load())) is (effect != "snapped")  # nothing of a record is in what is left of it
 
 
 def captured(path: Path, writes: Sequence[tuple[int, bytes]], parts: Random | None = None) -> Session:

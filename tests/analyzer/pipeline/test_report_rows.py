@@ -36,6 +36,7 @@ def write(name: str, out: Path, chosen: list[int] | None = None) -> list[dict[st
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["kafka-4.4.pcap.zst", "mixed.pcapng", "pulsar.pcap.zst", "rocketmq.pcap.zst", "zookeeper.pcap.zst"]
 )

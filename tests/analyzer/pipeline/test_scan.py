@@ -52,6 +52,7 @@ def straight(frames: Sequence[Frame]) -> list[Frame]:
     return [Frame(frame.data, T0 + number * 1_000_000, frame.original) for number, frame in enumerate(frames)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("seed", range(4))
 def test_datagrams_over_cuts_and_files(tmp_path: Path, form: str, seed: int) -> None:

@@ -25,7 +25,7 @@ from tests.analyzer.capture.writers import Ng, pcap, segment
 from tests.analyzer.pipeline.heaps import FORMATS, cut_up, scanned, traffic, write_all
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("seed", range(9))
 def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -> None:

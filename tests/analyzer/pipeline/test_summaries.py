@@ -83,6 +83,7 @@ def expected(rows: Iterable[dict[str, Any]], window: int) -> dict[tuple[Any, ...
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("window", [60, 1])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_they_are_what_the_other_tables_add_up_to(name: str, window: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.export import objects, pcapng
 from analyzer.insight import reports
 from analyzer.processes import jobs
 from analyzer.render import printer, shared_printing
@@ -18,6 +19,8 @@ from tests.program import run
 
 CAPTURES = Path(__file__).parents[3] / "captures"
 KAFKA, PULSAR, ZOOKEEPER = (str(CAPTURES / name) for name in ("kafka.pcap", "pulsar.pcap.zst", "zookeeper.pcap.zst"))
+
+CHUNKS = str(CAPTURES.parent / "tests/golden/pulsar/go4_chunks.pcap.zst")
 
 LISTS = [
     [],
@@ -41,7 +44,7 @@ COMMANDS = [
     *(["stats", *form, KAFKA] for form in ([], ["--format", "json"], ["-Y", "kafka.topic"], ["--no-errors"])),
     *(["stats", "--by", keys, path] for keys in ("topic", "error,operation", "partition") for path in (KAFKA, PULSAR)),
     ["stats", "--by", "path,time", "--format", "csv", ZOOKEEPER],
-    *(["export", "-o", "-", "--as", form, KAFKA] for form in ("ndjson", "json", "csv", "tsv", "pcapng", "raw")),
+    *(["export", "-o", "-", "--as", form, KAFKA] for form in ("ndjson", "json", "csv", "tsv", "pcapng", "raw", "pdus")),
     ["export", "-o", "-", "--as", "ndjson", "--fields", "-Y", "kafka.topic", "--partners", PULSAR],
     ["export", "-o", "-", "--as", "tsv", "--time-format", "delta", KAFKA],
     ["report", "deliveries", PULSAR],
@@ -149,6 +152,7 @@ def test_all_end_with_the_one_that_is_interrupted(run: str, number: signal.Signa
         assert not alive(parent.pid)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = run(*command, "--jobs", "1")
@@ -157,11 +161,25 @@ def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(printer, "TOGETHER_SHORT", 100)
     monkeypatch.setattr(reports, "FRAGMENT", 100)
     monkeypatch.setattr(jobs, "LEAST", 100)
+    monkeypatch.setattr(pcapng, "TOGETHER", 100)
     assert alone.returncode == 0
     for together in (run(*command, "--jobs", count) for count in ("2", "3")):
         assert together.stdout == alone.stdout
         assert together.stderr == alone.stderr
         assert together.returncode == 0
+
+
+def test_the_same_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fragments of a message, too, which this process puts together."""
+    monkeypatch.setattr(objects, "TOGETHER", 50)
+    found = []
+    for count in ("1", "3"):
+        out = tmp_path / count
+        done = run("export", "-o", str(out), "--as", "objects", KAFKA, PULSAR, CHUNKS, "--jobs", count)
+        assert done.returncode == 0
+        found.append({each.name: each.read_bytes() for each in out.iterdir()})
+    assert found[0] == found[1]
+    assert len(found[0]) > 300
 
 
 def test_how_many_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:

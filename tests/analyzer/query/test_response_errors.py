@@ -42,6 +42,7 @@ def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyzer.query.response_errors, "WORTH", 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CAPTURES)
 def test_they_are_those_of_the_bodies(name: str) -> None:
     with Session([ROOT / name]).load() as session:

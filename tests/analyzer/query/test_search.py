@@ -33,7 +33,7 @@ def all_found(sought: SearchTarget, reader: RowReader, start: int, forward: bool
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("forward", [True, False])
 @pytest.mark.parametrize("start", [-1, 0, 17, 1139])
 def test_a_search_meets_every_row_once_and_goes_round(reader: RowReader, start: int, forward: bool) -> None:

@@ -59,6 +59,7 @@ def draw_needles(texts: Sequence[Sequence[str]], seed: str) -> set[str]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_scan_loses_no_row_and_invents_none(name: str) -> None:
     with Session([CAPTURES[name]]) as session:

@@ -73,7 +73,7 @@ def test_alike_rows_look_as_they_do_one_by_one(tmp_path: Path, taken: Taken, nam
         assert not any(set(line) & {"\x1b", "\x07", "\n"} for line in lines)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SETS)
 def test_the_same_of_a_real_capture(name: str) -> None:
     with Session([CAPTURES / "mixed.pcapng"]).load() as session:

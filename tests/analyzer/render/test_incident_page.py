@@ -69,6 +69,7 @@ def hostile(tmp_path: Path) -> Path:
     return capture(tmp_path / "<img src=x>.pcap", segments(Talk(((CLIENT, len(body).to_bytes(4) + body),))))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["kafka-4.4.pcap.zst", "mixed.pcapng", "zookeeper.pcap.zst", "rocketmq.pcap.zst"])
 def test_a_page_needs_nothing_else(name: str) -> None:
     text = write(CAPTURES / name)
@@ -97,6 +98,7 @@ def test_hostile_names_are_text(hostile: Path) -> None:
     assert "<img src=x>.pcap" in found.text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["kafka-4.4.pcap.zst", "zookeeper.pcap.zst", "rocketmq.pcap.zst", "pulsar.pcap.zst"])
 def test_secrets_are_masked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "LARGEST", 1 << 30)
@@ -147,6 +149,7 @@ def test_elements_escape() -> None:
     assert isinstance(make_element("br"), Html)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium; Debian's package is chromium")
 def test_chromium_opens_it(hostile: Path, tmp_path: Path) -> None:
     """Nothing is stopped by the policy, no hostile name runs, and the page can be printed."""

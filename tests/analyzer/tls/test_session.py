@@ -53,6 +53,7 @@ def talk(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[list[Flig
     return sessions, Keys(tmp_path / "key.log")
 
 
+@pytest.mark.sampled(5)
 def test_each_suite_is_decrypted_whole_byte_by_byte_and_carried_on(talk: tuple[list[list[Flight]], Keys]) -> None:
     sessions, keys = talk
     for number, flights in enumerate(sessions):

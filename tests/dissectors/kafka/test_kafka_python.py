@@ -118,6 +118,7 @@ def members(fields: Any, version: int, random: Random) -> tuple[dict[str, Any], 
     return theirs, ours
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_kafka_python_writes_is_read(seed: int) -> None:
     for cls, version in MESSAGES:

@@ -158,7 +158,7 @@ def test_what_is_read_in_columns(name: str) -> None:
 # ---- both roads
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("block", [5, 100, 32_768])
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name.partition(".")[0])
@@ -179,6 +179,7 @@ def talk(steps: Sequence[Message]) -> Talk:
     return Talk((*handshake, *((CLIENT if side else SERVER, message) for message, side in steps)), ENDS)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("case", CASES)
 def test_partners(tmp_path: Path, case: str) -> None:
@@ -232,7 +233,7 @@ RARE: list[Callable[[int], bytes]] = [
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("seed", range(30))
 def test_any_conversation(tmp_path: Path, seed: int) -> None:

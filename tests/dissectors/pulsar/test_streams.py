@@ -65,7 +65,7 @@ def golden(name: str) -> Path:
     return GOLDEN / "pulsar" / f"{name}.pcap.zst"
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:

@@ -228,6 +228,7 @@ def opened(folder: Path, random: Random, count: int, changes: float = 0.0) -> Se
     return Session([capture(folder / "a.pcap", segments(talk), talk)]).load()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["table", "fields", "everything"])
 def test_messages_of_all_kinds(tmp_path: Path, form: str, taken: Taken) -> None:
     with opened(tmp_path, Random(form), 60) as session:

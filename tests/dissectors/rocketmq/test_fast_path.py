@@ -30,6 +30,7 @@ def test_recorded_messages() -> None:
     assert compare(messages) > 0.95 * len(messages) > 700
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_mutated_messages(seed: int) -> None:
     random = Random(seed)

@@ -58,6 +58,7 @@ def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
     assert by_id(rows(written(tmp_path / "a.pcap", name, effect), STABLE)) == by_id(rows(golden(name), STABLE))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("effect", LATE)
 @pytest.mark.parametrize("name", NAMES)
 def test_captures_may_begin_late(tmp_path: Path, name: str, effect: str) -> None:
@@ -96,7 +97,7 @@ def protocols(talk: Talk, path: Path, late: bool) -> set[str]:
     return {row["protocol"] for row in found}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", ALL, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
 def test_on_a_foreign_port(tmp_path: Path, path: Path) -> None:
     """Ours are found by their bytes, from either end; nobody else's are taken for ours."""

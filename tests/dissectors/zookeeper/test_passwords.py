@@ -149,7 +149,7 @@ def written(path: Path, random: Random, place: int, damage: Damage) -> Path:
     return capture(path, sent, talk)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("place", range(len(TALK) + 1))
 @pytest.mark.parametrize("seed", range(8))

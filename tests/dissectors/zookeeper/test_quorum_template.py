@@ -79,6 +79,7 @@ def opened(folder: Path, random: Random, count: int = 300) -> Session:
     return Session([capture(folder / "a.pcap", segments(talk), talk)]).load()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["table", "rows", "tsv", "fields", "everything"])
 def test_packets_of_all_kinds(tmp_path: Path, form: str, taken: Taken) -> None:
     with opened(tmp_path, Random(form)) as session:
@@ -87,6 +88,7 @@ def test_packets_of_all_kinds(tmp_path: Path, form: str, taken: Taken) -> None:
             assert taken.rows > len(session.rows) // 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_packets_in_which_bytes_have_changed(tmp_path: Path, seed: int, taken: Taken) -> None:
     """Lengths stay, so that all packets stay in step."""

@@ -78,7 +78,7 @@ LEADER_FIRST = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "effect"),
     [each for each in product(NAMES, [*EFFECTS, *REORDERED]) if each not in LEADER_FIRST],
@@ -90,6 +90,7 @@ def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str) -> None:
     assert by_id(rows(written(tmp_path / "a.pcap", name, (EFFECTS | REORDERED)[effect]), keys)) == whole
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("effect", LATE)
 @pytest.mark.parametrize("name", BEGUN)
 def test_captures_may_begin_late(tmp_path: Path, name: str, effect: str) -> None:
@@ -159,6 +160,7 @@ def test_a_snapshot_is_one_message(tmp_path: Path) -> None:
     assert (found[9]["partner"], found[9]["role"]) == (9, "response")
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("lost", range(5, 5 + len(TREE) // 1000 + 1))
 def test_a_gap_in_a_snapshot(tmp_path: Path, lost: int) -> None:
     """It is partial, and as long as it was; what comes behind it is told as if nothing had happened."""

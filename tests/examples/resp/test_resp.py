@@ -149,6 +149,7 @@ SECRET = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", SECRET)
 def test_passwords_are_hidden(resp: Dissector, tmp_path: Path, case: str) -> None:
     assert "hunter2" not in repr(resp.values(SECRET[case], ASKED).values)

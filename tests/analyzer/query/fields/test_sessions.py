@@ -67,7 +67,7 @@ def test_every_fetch_of_a_share_consumer_has_topics() -> None:
         assert {tuple(each) for each in values(session, "kafka.partition", rows)} == {(0,), (1,)}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", ["k4_election", "k4_go_franz", "k4_java_classic", "k4_java_txn", "zk39_ibp_1.1", "zk39_ibp_3.9"]
 )

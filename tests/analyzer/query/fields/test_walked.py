@@ -34,6 +34,7 @@ def read(reader: RowReader, fields: list[FieldPath], rows: Ints) -> list[list[ob
     return [[printed(list(values)) for values in reading.read_by_row(field, rows)] for field in fields]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_each_field_of_a_capture_has_the_values_that_are_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "WORTH", 1)
@@ -93,7 +94,7 @@ DAMAGED = ("kafka.pcap", "kafka-4.4.pcap.zst", "kafka-0.10.pcap.zst", "kafka-3.9
 BYTES = (0, 1, 2, 0x7F, 0x80, 0xFF)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_messages_are_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where walking takes a message that decoding would not, or the other way round, their values differ."""

@@ -42,7 +42,7 @@ FILTERS = (
 )
 
 
-@pytest.mark.sampled(50)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", FILTERS)
 def test_a_mask_does_not_depend_on_how_rows_are_requested(
@@ -64,6 +64,7 @@ def test_a_mask_does_not_depend_on_how_rows_are_requested(
     assert compile_filter(text).find_mask(capture.reader, some).tolist() == whole[some].tolist()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["kafka.pcap", "kafka-4.4-share.pcap.zst"])
 def test_a_filter_may_be_requested_of_one_capture_after_the_other(name: str) -> None:
     for text in FILTERS:
@@ -95,6 +96,7 @@ def test_rows_of_a_stream_are_filtered_by_what_a_stream_prints(streamed: Capture
     assert found == [row["client"] == some for row in streamed.printed]
 
 
+@pytest.mark.sampled(3)
 def test_bodies_of_a_stream_are_filtered_as_those_of_a_file(streamed: Captured) -> None:
     whole = captured(streamed.name)
     for text in FILTERS:
@@ -129,7 +131,7 @@ LIVE = tuple(text for text in FILTERS if not any(word in text for word in ("clie
 """Findings, and bytes of what is not complete, may say more when the input has ended."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("block", [64, 1000])
 @pytest.mark.parametrize("name", ["kafka.pcap", "mixed.pcapng", "kafka-3.9-zookeeper.pcap.zst"])
 def test_rows_are_filtered_alike_while_they_come(name: str, block: int) -> None:

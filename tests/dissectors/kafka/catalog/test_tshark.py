@@ -124,7 +124,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Captur
     return cache(lambda name: Capture(ROOT / name, folder))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 @pytest.mark.parametrize(("name", "expression"), CASES, ids=lambda text: text)
 def test_an_expression_keeps_the_same_frames(name: str, expression: str, captures: Callable[[str], Capture]) -> None:

@@ -50,7 +50,7 @@ def assert_same(messages: list[bytes]) -> None:
         assert choose_believed(fits) == candidates(each)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("few", [1, 96])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +62,7 @@ def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert_same(damage(found, Random(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [1, 96])
 def test_answers_of_random_values(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all layouts, among them tags that a layout knows and others."""
