@@ -78,9 +78,6 @@ _CHOICES: Mapping[str, _PaletteChoice] = {
 
 CHOICES = ("auto", *_CHOICES)
 
-THEMES = [choice.theme for choice in _CHOICES.values()]
-"""Textual's themes, for its own widgets."""
-
 TITLES = {name: choice.title for name, choice in _CHOICES.items()}
 """The names of palettes for people."""
 
