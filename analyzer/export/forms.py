@@ -107,10 +107,10 @@ def _share(
 ) -> int:
     """Writes windows of rows or packets in order; returns the sum of what `write` returns.
 
-    session.jobs processes share the work; this one reports progress.
+    At most session.jobs processes share the work; this one reports progress.
     """
-    count = 0
-    if session.jobs == 1:
+    count, processes = 0, min(session.jobs, len(windows))
+    if processes <= 1:
         for window in windows:
             watch(window.start)
             count += write(window, output)
@@ -122,7 +122,7 @@ def _share(
                 watch(window.start)
             return write(window, out)
 
-        count = print_in_turns(windows, session.jobs, work, 0, output)
+        count = print_in_turns(windows, processes, work, 0, output)
     watch(windows[-1].stop if windows else 0)
     return count
 

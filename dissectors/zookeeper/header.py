@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from struct import Struct
 from types import MappingProxyType
 
-from dissectors.api import HEADLESS, MessageHeader, Role, State
+from dissectors.api import HEADLESS, Context, MessageHeader, Role, State
 from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.labels import load_names, session
 from dissectors.zookeeper.schemas import begins_with_path, operations
@@ -56,6 +56,11 @@ CUT_CONNECT: Mapping[str, str] = MappingProxyType({"record": CONNECT})
 
 PATH_AT = 16
 """Where a path stands in a request that begins with one."""
+
+
+def is_cut_connect(context: Context) -> bool:
+    """Returns whether a message came with CUT_CONNECT."""
+    return context.extra is not None and context.extra.items() >= CUT_CONNECT.items()
 
 
 def is_connect_request(prefix: bytes) -> bool:

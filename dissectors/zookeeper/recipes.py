@@ -22,7 +22,7 @@ from dissectors.wire.plan import Plan
 from dissectors.wire.specs import members
 from dissectors.zookeeper import expert_info
 from dissectors.zookeeper.forms import RecordForm, find_form, make_form
-from dissectors.zookeeper.header import CUT_CONNECT, PASSWORD_AT, REPLY, password_of
+from dissectors.zookeeper.header import PASSWORD_AT, REPLY, is_cut_connect, password_of
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
@@ -93,7 +93,7 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
     password = password_of(message, is_request)
     size = int.from_bytes(message[:4])
     if password is None:
-        if context.extra != CUT_CONNECT:
+        if not is_cut_connect(context):
             return None
         password = (size - PASSWORD_AT[is_request]) & ~1
     return plan_by_size("ConnectRequest" if is_request else ANSWER, size - max(password, 0))

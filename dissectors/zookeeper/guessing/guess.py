@@ -36,7 +36,15 @@ from dissectors.zookeeper.forms import MULTIS, find_form, find_steps
 from dissectors.zookeeper.four_letter_commands import is_text
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.guessing.plausible import answers, plausible
-from dissectors.zookeeper.header import AUTH, CUT_CONNECT, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
+from dissectors.zookeeper.header import (
+    AUTH,
+    PING,
+    REPLY,
+    REPLY_SIZE,
+    SET_WATCHES,
+    is_connect_response,
+    is_cut_connect,
+)
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
@@ -82,7 +90,7 @@ def format_hints(message: bytes) -> Mapping[str, str]:
 def read_guess(context: Context) -> Guess | None:
     """Returns the guess that format_hints wrote; None if there is none."""
     hints = context.extra or {}
-    if GUESS not in hints:
+    if GUESS not in hints or is_cut_connect(context):
         return None
     if is_skipped(hints):
         return Guess(SKIPPED_FINDING, secret=True)
@@ -109,7 +117,7 @@ def is_orphan(message: bytes, context: Context) -> bool:
     """Returns whether a message is a reply whose request is unknown."""
     if context.role is not Role.RESPONSE or context.code is not None or len(message) < REPLY.size:
         return False
-    return context.extra != CUT_CONNECT and not is_text(message) and not is_connect_response(message)
+    return not is_cut_connect(context) and not is_text(message) and not is_connect_response(message)
 
 
 def guess(message: bytes) -> Guess:

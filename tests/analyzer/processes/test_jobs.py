@@ -45,6 +45,7 @@ COMMANDS = [
     *(["stats", "--by", keys, path] for keys in ("topic", "error,operation", "partition") for path in (KAFKA, PULSAR)),
     ["stats", "--by", "path,time", "--format", "csv", ZOOKEEPER],
     *(["export", "-o", "-", "--as", form, KAFKA] for form in ("ndjson", "json", "csv", "tsv", "pcapng", "raw", "pdus")),
+    *(["export", "-o", "-", "--as", form, "-Y", "number > 1000000", KAFKA] for form in ("pcapng", "raw", "pdus")),
     ["export", "-o", "-", "--as", "ndjson", "--fields", "-Y", "kafka.topic", "--partners", PULSAR],
     ["export", "-o", "-", "--as", "tsv", "--time-format", "delta", KAFKA],
     ["report", "deliveries", PULSAR],

@@ -16,6 +16,7 @@ from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, format_hints, guess
 from dissectors.zookeeper.guessing.plausible import is_path
+from dissectors.zookeeper.header import CUT_CONNECT
 from dissectors.zookeeper.labels import error_name
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, golden, reply, ustring, vector
@@ -36,6 +37,14 @@ def read(message: bytes) -> tuple[Body, Finding | None]:
     assert ZOOKEEPER.values(message, hinted) == body
     assert ZOOKEEPER.tree(message, hinted) == tree
     return body, next((each for each in body.findings if each.code == "guessed-layout"), None)
+
+
+def test_a_cut_connect_stays_one() -> None:
+    """One that is cut before its password has an extra context, which a guess does not replace."""
+    message = struct.pack(">iiiq", 36, 0, 30_000, 7)
+    whole = ZOOKEEPER.values(message, Context(Role.RESPONSE, extra=CUT_CONNECT))
+    assert ZOOKEEPER.values(message, Context(Role.RESPONSE, extra={**CUT_CONNECT, **format_hints(message)})) == whole
+    assert whole.values["timeOut"] == 30_000
 
 
 TOLD = [
