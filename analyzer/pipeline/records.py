@@ -62,8 +62,8 @@ def build_records(
 ) -> Iterator[ColumnValues]:
     """The columns of the table records but `capture`, for the messages in `rows`, rising; those of a protocol together.
 
-    Batches of at most BATCH_RECORDS rows, in the order of messages and of records within. A record that does not say its topic
-    has that of its message, if `topics` tells one.
+    Batches of at most BATCH_RECORDS rows, in the order of messages and of records within. A record that does not say
+    its topic has that of its message, if `topics` tells one.
     """
     yield from RecordTableBuilder(session, topics).build_rows(rows)
 
