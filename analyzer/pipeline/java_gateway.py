@@ -37,7 +37,6 @@ OWN_OPTIONS = ("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.dr
 
 _UNESCAPED = re.compile(r"[\\:=#!\s]")
 
-
 _LAUNCHER = """#!/bin/sh
 export SPARK_HOME={home}
 exec {command} "$@" >>{log} 2>&1
@@ -79,7 +78,7 @@ def _build_command(java: str, home: Path, settings: Mapping[str, str]) -> list[s
         "-XX:-UsePerfData",
         f"-Djava.io.tmpdir={home}",
         *([] if os.access(os.path.expanduser("~"), os.W_OK) else [f"-Duser.home={home}"]),
-        *_wait_for_port(),
+        *_list_module_options(),
         *shlex.split(options),
     ]
 
@@ -102,8 +101,8 @@ def _build_class_path(before: str) -> str:
     return ":".join(filter(None, [before, configured, *jars, *hadoop]))
 
 
-def _wait_for_port() -> list[str]:
-    """The parts of Java that this Spark wants to look into, as its launcher has them."""
+def _list_module_options() -> list[str]:
+    """The options by which Java opens its modules to this Spark, as Spark's launcher has them."""
     for jar in glob(os.path.join(find_spark_home(), "jars", "spark-launcher_*.jar")):
         with zipfile.ZipFile(jar) as opened:
             code = opened.read("org/apache/spark/launcher/JavaModuleOptions.class")
@@ -138,6 +137,9 @@ def make_start_error(log: Path) -> SparkError:
 
 VERSIONS = (17, 21)
 """What Spark 4 runs on."""
+
+VERSION_SECONDS = 120
+"""A Java that has not told its version by then does not run; on a busy machine a start takes many seconds."""
 
 _SCRIPT = """#!/bin/sh
 for each in "$@"; do
@@ -179,7 +181,7 @@ def _list_candidates() -> Iterator[str]:
 def read_java_version(path: str) -> int | None:
     """Returns the major version of a Java; None if it does not run."""
     try:
-        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)

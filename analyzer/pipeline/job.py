@@ -43,6 +43,8 @@ PART = "part"
 """How the names of files begin."""
 
 KNOWN = "known.json"
+"""What the next batch is told besides the states: the names of topics, how far each capture was read, files of states.
+"""
 
 
 @dataclass(slots=True)
@@ -124,9 +126,8 @@ def write_batch(
     known: dict[str, Any] = {"names": {}, "latest": {}}
     states = NO_STATES
     if batch.before is not None:
-        with open(os.path.join(batch.before, KNOWN), "rb") as file:
-            known = json.load(file)
-        states = OpenStates.find(batch.before, known["latest"], batch.files)
+        known = _load_known(batch.before)
+        states = OpenStates.find(batch.before, known["states"], known["latest"], batch.files)
     carry = None
     if batch.place is not None:
         os.mkdir(batch.place)
@@ -143,18 +144,33 @@ def write_batch(
     for each in written:
         report.rows[each.table] += each.rows
     if batch.place is not None:
-        _remove_others(batch.place, {each.path for each in tried.written if each.table == STATE})
-        _save_known(batch.place, names, known["latest"], report.files)
+        kept = {each.path for each in tried.written if each.table == STATE}
+        _remove_others(batch.place, kept)
+        _save_known(batch.place, {"names": names, "latest": known["latest"], "states": sorted(kept)}, report.files)
     return report
 
 
-def _save_known(place: str, names: Any, latest: dict[str, int], notes: Iterable[FileNote]) -> None:
-    """What the next batch is told besides the states."""
+def _load_known(place: str) -> dict[str, Any]:
+    """Raises UserError if it cannot be read."""
+    path = os.path.join(place, KNOWN)
+    try:
+        with open(path, "rb") as file:
+            known = json.load(file)
+        return {name: known[name] for name in ("names", "latest", "states")}
+    except OSError as error:
+        reason = error.strerror
+    except (ValueError, KeyError, TypeError):
+        reason = "it is damaged, or of another version of this program"
+    raise UserError(f"Cannot read the state {path}: {reason}. Begin again with another --state.")
+
+
+def _save_known(place: str, known: dict[str, Any], notes: Iterable[FileNote]) -> None:
+    latest = known["latest"]
     for note in notes:
         if note.last is not None:
             capture = escape_surrogates(note.capture)  # as states have it
             latest[capture] = max(note.last, latest.get(capture, note.last))
-    commit.write_atomically(os.path.join(place, KNOWN), json.dumps({"names": names, "latest": latest}).encode())
+    commit.write_atomically(os.path.join(place, KNOWN), json.dumps(known).encode())
     commit.sync_tree(place)
 
 

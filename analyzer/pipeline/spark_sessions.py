@@ -62,6 +62,8 @@ DEFAULTS: Mapping[str, str] = {
     # A task writes files: a second one at the same work would only compete for the disk.
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
+    # Java and Python wait so long for one another: by default 15 seconds, which a busy machine may need.
+    "spark.python.authenticate.socketTimeout": "10m",
     "spark.python.worker.faulthandler.enabled": "false",
     # Modules of the folder in which the command is run are not for workers.
     "spark.executorEnv.PYTHONSAFEPATH": "1",
@@ -100,12 +102,14 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
         keep = False
         try:
             with _log_to_file(home / LOG_NAME):
-                environment = {**_build_environment(master, conf, home), **_create_sort_folders(conf, homes)}
+                java = find_java()
+                environment = {**_build_environment(master, conf, home, java), **_create_sort_folders(conf, homes)}
                 settings = _build_settings(master, conf, environment, home)
+                environment |= write_launcher(java, home, settings, environment["SPARK_HOME"])
                 with (
                     _end_java(home / LOG_NAME),
                     translate_spark_errors(home / LOG_NAME),
-                    _start_session(master, home, settings, environment) as spark,
+                    _start_session(master, home, environment) as spark,
                 ):
                     yield spark
         except SparkError:
@@ -143,11 +147,11 @@ def _build_settings(
     return settings
 
 
-def _build_environment(master: str, conf: Mapping[str, str], home: Path) -> Mapping[str, str]:
+def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: str) -> dict[str, str]:
     """What Java is started with, and Spark's Python side looks up."""
     (jar,) = Path(find_spark_home(), "jars").glob("spark-core_*.jar")
     found = {
-        "JAVA_HOME": str(create_shadow_home(home / "java", find_java(), home / LOG_NAME)),
+        "JAVA_HOME": str(create_shadow_home(home / "java", java, home / LOG_NAME)),
         "SPARK_HOME": find_spark_home(),
         "SPARK_SCALA_VERSION": jar.name.split("_")[1].split("-")[0],
         "PYSPARK_PYTHON": sys.executable,
@@ -184,10 +188,10 @@ def _end_java(log: Path) -> Iterator[None]:
         raise
     finally:
         if (gateway := SparkContext._gateway) is not None:
-            gateway.shutdown()
             gateway.proc.stdin.close()
             gateway.proc.kill()
             gateway.proc.wait()
+            gateway.shutdown()  # afterwards: it would wait for an answer of a Java that hangs
         SparkSession._instantiatedSession = None
         SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
 
@@ -206,15 +210,12 @@ def _set_environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _start_session(
-    master: str, home: Path, settings: Mapping[str, str], environment: Mapping[str, str]
-) -> Iterator[SparkSession]:
+def _start_session(master: str, home: Path, environment: Mapping[str, str]) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     interrupted = signal.getsignal(signal.SIGINT)
-    launcher = write_launcher(find_java(), home, settings, environment["SPARK_HOME"])
-    with _set_environment({**environment, **launcher}):
+    with _set_environment(environment):
         try:
             _name_user(master)
             spark = SparkSession.builder.getOrCreate()

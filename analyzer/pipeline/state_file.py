@@ -15,7 +15,6 @@ import pickle
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from glob import escape, glob
 from types import FunctionType, MethodType
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -182,8 +181,9 @@ def write_states(folder: str, name: str, rows: pa.Table) -> None:
         os.makedirs(folder, exist_ok=True)
         pq.write_table(rows, path, use_dictionary=["capture"], row_group_size=ROW_GROUP)
     except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error  # Arrow's own text has the path again
         raise UserError(
-            f"Cannot write the state {path}: {error.strerror or error}. Free some space there, or give another --state."
+            f"Cannot write the state {path}: {why}. Free some space there, or give another --state."
         ) from error
 
 
@@ -204,7 +204,7 @@ def read_states(path: str, captures: Mapping[str, int]) -> Iterator[pa.RecordBat
     except (pa.ArrowException, EOFError) as error:
         raise UserError(f"The state {path} is damaged. Begin again with another --state.") from error
     except OSError as error:
-        why = error.strerror or "it is damaged"
+        why = os.strerror(error.errno) if error.errno else "it is damaged"
         raise UserError(f"Cannot read the state {path}: {why}. Begin again with another --state.") from error
 
 
@@ -235,12 +235,15 @@ class OpenStates(NamedTuple):
     captures: Mapping[str, int]
 
     @classmethod
-    def find(cls, folder: str, captures: Iterable[str], files: Sequence[CaptureFile]) -> Self:
-        """Returns those in a folder. captures: the names of those of which they may be. files: what is read next."""
+    def find(cls, folder: str, names: Iterable[str], captures: Iterable[str], files: Sequence[CaptureFile]) -> Self:
+        """Returns the files of these names in a folder.
+
+        captures: the names of those of which they may be. files: what is read next.
+        """
         numbers: dict[str, int] = {escape_surrogates(file.capture_name): file.capture for file in files}
         for name in sorted(set(captures) - numbers.keys()):
             numbers[name] = max(numbers.values(), default=-1) + 1
-        return cls(sorted(glob(os.path.join(escape(folder), "*.parquet"))), numbers)
+        return cls([os.path.join(folder, name) for name in names], numbers)
 
     def read_rows(self) -> Iterator[pa.RecordBatch]:
         """Yields all rows. Raises UserError."""

@@ -84,7 +84,8 @@ class Run:
             self._note_latest(table, files)
         before, place = (str(self._folder / str(number)) for number in (self._number - 1, self._number))
         try:
-            rows = [*OpenStates.find(before, self._latest, files).read_rows()]
+            names = [path.name for path in Path(before).glob("*")]
+            rows = [*OpenStates.find(before, names, self._latest, files).read_rows()]
         except UserError as error:
             self.found.append(TableBatch(NOTES, pa.record_batch([[json.dumps({"error": str(error)})]], ["note"])))
             rows = []

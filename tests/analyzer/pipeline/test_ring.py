@@ -192,6 +192,24 @@ def test_another_ring_is_distinguished(tmp_path: Path) -> None:
         )
 
 
+def test_a_state_that_lost_a_file_is_refused(tmp_path: Path) -> None:
+    """Otherwise the rows of open connections would be missing without a word."""
+    build(tmp_path / "ring")
+    first, second = sorted((tmp_path / "ring").iterdir())[:2]
+    state, tables = tmp_path / "state", str(tmp_path / "tables")
+    ring_capture.run(None, sources(first), tables, Options(), RingCapture(str(state)))
+    known = state / "open-1" / job.KNOWN
+    text = known.read_text()
+    for broken, sentence in ((None, "No such file"), ("{", "is damaged"), ("{}", "is damaged"), ("[]", "is damaged")):
+        known.unlink() if broken is None else known.write_text(broken)
+        with pytest.raises(UserError, match=rf"Cannot read the state .*known.json: .*{sentence}.* another --state\."):
+            ring_capture.run(None, sources(first, second), tables, Options(), RingCapture(str(state)))
+    known.write_text(text)
+    min((state / "open-1").glob("*.parquet")).unlink()
+    with pytest.raises(UserError, match=r"Cannot read the state .*parquet: No such file or directory\. Begin again"):
+        ring_capture.run(None, sources(first, second), tables, Options(), RingCapture(str(state)))
+
+
 def test_another_state_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run was killed behind its ledger; then somebody names a wrong state, which has folders of its own."""
     build(tmp_path / "ring")
