@@ -100,7 +100,7 @@ class ConnectionCarrier:
         return found
 
     def select_final_rows(self) -> RowSelection:
-        """Returns the rows to write now; call it after the streams in `ended` are finished."""
+        """Returns the rows to write now; call it after those of list_ended_streams() are finished."""
         index, streams = self.session.rows, self.session.engine.streams
         live = np.ones(len(streams), bool)
         live[self.list_ended_streams()] = False
@@ -133,9 +133,9 @@ class ConnectionCarrier:
         return found
 
     def save_states(self, put_back: Callable[[bytes, ConnectionState], None]) -> pa.RecordBatch:
-        """Returns a row for each connection that the next batch may go on with; to be asked behind chosen().
+        """Returns a row for each connection that the next batch may go on with; call it after select_final_rows().
 
-        put_back: takes the one that goes on in the next part.
+        put_back: takes the state of the connection that goes on in the next part.
         """
         assert self._final is not None
         counts = self._count_written(self._final)
@@ -168,7 +168,7 @@ class ConnectionCarrier:
         return ConnectionState(self._capture, end, memory.uses, lower, self.codec.encode(state))
 
     def _count_written(self, final: _FinalRows) -> Ints:
-        """By COUNTED and stream, what has been written up to now."""
+        """By COUNT_COLUMNS and stream, what has been written up to now."""
         index, found = self.session.rows, final.before.copy()
         stream, side, length = (
             index.column(name)[final.rows].astype(np.int64) for name in ("stream", "side", "length")

@@ -46,7 +46,7 @@ exec {command} "$@" >>{log} 2>&1
 def write_launcher(java: str, home: Path, settings: Mapping[str, str], spark_home: str) -> dict[str, str]:
     """Writes what starts Java into `home`, a folder of ours; returns the environment in which pyspark finds it.
 
-    Java's output goes to its LOG. spark_home: where Java finds Spark.
+    Java's output goes to the file LOG_NAME in `home`. spark_home: where Java finds Spark.
     """
     properties, script = home / "spark.properties", home / "launcher" / "bin" / "spark-submit"
     properties.touch(0o600)

@@ -144,9 +144,11 @@ def write_batch(
     for each in written:
         report.rows[each.table] += each.rows
     if batch.place is not None:
-        kept = {each.path for each in tried.written if each.table == STATE}
-        _remove_others(batch.place, kept)
-        _save_known(batch.place, {"names": names, "latest": known["latest"], "states": sorted(kept)}, report.files)
+        state_paths = {each.path for each in tried.written if each.table == STATE}
+        _remove_others(batch.place, state_paths)
+        _save_known(
+            batch.place, {"names": names, "latest": known["latest"], "states": sorted(state_paths)}, report.files
+        )
     return report
 
 

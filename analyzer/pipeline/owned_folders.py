@@ -48,7 +48,7 @@ def create_owned_folder(prefix: str, parent: str | None = None) -> Iterator[Path
 
 
 def remove_abandoned(prefix: str, parent: str) -> None:
-    """Removes the folders in `parent` that owned() made for processes of this user which are gone."""
+    """Removes the folders in `parent` that create_owned_folder() made for processes of this user which are gone."""
     with suppress(OSError):
         for name in os.listdir(parent):
             if name.startswith(prefix):

@@ -120,7 +120,7 @@ def watch_tasks(spark: SparkSession) -> Callable[[], TaskCounts]:
 
 @contextmanager
 def show_progress(spark: SparkSession, folder: str) -> Iterator[str | None]:
-    """While the block runs, shows on stderr how far it is; gives the folder for count(), below `folder`.
+    """While the block runs, shows on stderr how far it is; gives the folder for add_counts(), below `folder`.
 
     None, and nothing is shown, if stderr is no terminal.
     """

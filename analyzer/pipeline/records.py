@@ -60,10 +60,10 @@ TopicLookup = Callable[[Ints], pa.Array]
 def build_records(
     session: Analysis, rows: Ints, options: Options, topics: TopicLookup | None = None
 ) -> Iterator[ColumnValues]:
-    """The columns of tables.RECORDS but `capture`, for the messages in `rows`, rising; those of a protocol together.
+    """The columns of the table records but `capture`, for the messages in `rows`, rising; those of a protocol together.
 
-    Batches of at most MOST rows, in the order of messages and of records within. A record that does not say its topic
-    has that of its message, if `topics` tells one.
+    Batches of at most BATCH_RECORDS rows, in the order of messages and of records within. A record that does not say
+    its topic has that of its message, if `topics` tells one.
     """
     yield from RecordTableBuilder(session, topics).build_rows(rows)
 
@@ -90,12 +90,8 @@ class RecordTableBuilder:
     """Makes the table of one analysis."""
 
     def __init__(self, session: Analysis, topics: TopicLookup | None) -> None:
-        self._session, self._reader, self._naming, self._topics = (
-            session,
-            RowReader(session),
-            TopicNamer(session),
-            topics,
-        )
+        self._session, self._topics = session, topics
+        self._reader, self._naming = RowReader(session), TopicNamer(session)
         self._hashes, self._learned = KeyHasher(), DecoderMemory((RECORDS,), Limits())
 
     def build_rows(self, rows: Ints, *, from_bodies: bool = True) -> Iterator[ColumnValues]:

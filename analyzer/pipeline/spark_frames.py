@@ -36,7 +36,7 @@ def split_files(
     options: Options,
     begins: Mapping[int, ScanState] = MappingProxyType({}),
 ) -> list[FileSplit]:
-    """Yields the splits of files; those that are larger than one are hopped over, each by one task.
+    """Returns the splits of files. One task looks for the cuts of each file that is larger than a split.
 
     begins: where to read on in files of which the beginning was read before; they are one split each.
     """
@@ -68,7 +68,7 @@ def map_numbers(
     columns: str,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Yields what a function gives for the numbers from 0 to before `count`, as rows. tasks: by default as many."""
+    """Returns what a function gives for the numbers from 0 to before `count`, as rows. tasks: by default as many."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -81,7 +81,7 @@ def map_numbers(
 def read_pointers(
     spark: SparkSession, files: Sequence[CaptureFile], options: Options, splits: Sequence[FileSplit] | None = None
 ) -> DataFrame:
-    """Yields the pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
+    """Returns the pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
 
     Payload travels with the pointers of all files if one of them is remote.
     """

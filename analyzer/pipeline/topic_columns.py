@@ -69,7 +69,7 @@ class TopicColumns:
 
         A row that names none has those of its partner.
 
-        Each name is there once, in the order of the message, at most MOST.
+        Each name is there once, in the order of the message, at most MOST_NAMES.
         """
         self._read_rows(rows)
         own = self._find_numbers(rows)
@@ -143,7 +143,7 @@ class TopicColumns:
                     [names[number] for (names, _), number in zip(resolved, kind, strict=True)]
                     for kind in zip(*(each.tolist() for each in which), strict=True)
                 ]
-                mine = [self._number_texts(value.protocol, column, items) for items in lists]
+                mine = [self._number_texts(value.protocol, column, texts) for texts in lists]
                 found[places, column] = np.array(mine, np.int64)[keys]
 
     def _resolve_item(self, protocol: str, column: int, item: TopicItem, rows: Ints) -> tuple[list[str | None], Ints]:

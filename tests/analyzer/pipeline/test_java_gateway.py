@@ -77,7 +77,8 @@ spark_sessions.find_java = lambda: {java!r}
 with spark_sessions.open_session("local", {{}}):
     pass
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    alone = {**os.environ, "TMPDIR": str(tmp_path)}  # the log stays there
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=alone)
     assert "SparkError: Java could not start Spark: Error: no heap." in done.stderr
 
 
