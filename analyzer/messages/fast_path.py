@@ -298,7 +298,7 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
         repeats.tolist(), numbers.tolist(), np.searchsorted(fresh[3], numbers).tolist(), strict=True
     ):
         length = int(block.length[index])
-        latest = [Piece(*numbers) for numbers in fresh[:, max(taken - REMEMBERED, 0) : taken].T.tolist()]
+        latest = [Piece(*fields) for fields in fresh[:, max(taken - REMEMBERED, 0) : taken].T.tolist()]
         come = latest[-1].end if taken else stream.next
         offset = come - (expected + come - stream.next - int(block.seq[index]) & MASK)
         if offset == come - 1 and length == 1:
