@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -26,8 +27,7 @@ class Played:
 
     title, state = "live: lo", "capturing"
 
-    class session:  # noqa: N801
-        rows = range(300)
+    session = SimpleNamespace(rows=range(300), engine=SimpleNamespace(guesses=None))
 
     def __init__(self, states: Iterable[RunHealth]) -> None:
         self._states = list(states)
@@ -114,6 +114,9 @@ def test_the_end_reports_how_the_reader_kept_up(
     status = told(states, io.StringIO(), monkeypatch)
     status.printed = printed
     assert status.summary() == said
+    monkeypatch.setattr(Played.session.engine, "guesses", SimpleNamespace(skipped=1200))
+    unguessed = "1,200 responses without requests were not guessed"
+    assert status.summary() == (f"{said}; {unguessed}" if said else unguessed)
 
 
 def as_stdout(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> None:
