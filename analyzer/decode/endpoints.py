@@ -7,6 +7,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
+from dissectors.wire.fast_path import distinct
 
 
 def find_server_port(session: Analysis, stream: int) -> int:
@@ -31,7 +32,7 @@ def name_endpoint(session: Analysis, stream: int, side: int) -> str:
 
 def number_servers(session: Analysis, rows: Ints) -> tuple[Ints, list[str]]:
     """Returns the number of each row's server (int64, n), and the servers by number, as name_endpoint() writes them."""
-    streams, places = np.unique(session.rows.column("stream")[rows], return_inverse=True)
+    streams, places = distinct(session.rows.column("stream")[rows])
     names = [name_endpoint(session, stream, 1 - FROM_CLIENT) for stream in streams.tolist()]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names], np.int64)[places], list(numbers)

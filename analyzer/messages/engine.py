@@ -191,7 +191,7 @@ class Engine:
         return self.assigner.current(flow), self.assigner.memory(flow)
 
     def connection(self, stream: int) -> Connection | None:
-        """Returns the state of a stream, or None if it is finished."""
+        """Returns the state of a stream, whose conversation has its waiting requests; None if it is finished."""
         found = self._connections.get(stream)
         if found is not None:
             settle_requests(found, self.text)
@@ -218,8 +218,13 @@ class Engine:
 
     @property
     def connections(self) -> Mapping[int, Connection]:
-        """The state of all streams that may still add rows, by number."""
+        """The state of all streams that may still add rows, by number; connection() settles one."""
         return self._connections
+
+    def settle_all_requests(self) -> None:
+        """Gives all conversations the requests that wait in columns; these then have their names as texts."""
+        for connection in self._connections.values():
+            settle_requests(connection, self.text)
 
     def drop(self, stream: int) -> None:
         """Drops the state of a stream; anything unfinished in it is lost."""

@@ -206,8 +206,7 @@ class Eviction:
         names, rows = self._engine.names, self._engine.rows
         if len(names) < 2 * self._names + LEAST:
             return
-        for stream in self._engine.connections:
-            self._engine.connection(stream)  # their requests then hold names as text
+        self._engine.settle_all_requests()  # columns hold numbers of names, which change here
         used = np.zeros(len(names.texts), bool)
         for name in ("operation", "client", "scope"):
             numbers = rows.column(name)[before:]

@@ -107,7 +107,7 @@ class ConnectionCarrier:
         facts = RowFacts.from_rows(index, streams, np.arange(len(index)))
         new = np.ones(len(index), bool)
         new[self._written] = False
-        going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)
+        going_on = np.array([each in self.session.engine.connections for each in range(len(streams))], bool)
         waits = facts.is_request & ~facts.paired & new & (live & going_on)[index.column("stream")]
         abandoned = self._find_excess(waits)
         waits &= ~abandoned
