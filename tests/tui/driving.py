@@ -28,6 +28,7 @@ from tui.inputs import LiveCapture, StartOptions, restore_options
 from tui.loader import Loader
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
+from tui.widgets.painted import PaintedWidget
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
 GOLDEN = Path(__file__).parent.parent / "golden" / "kafka"
@@ -146,7 +147,10 @@ class Drive:
         return [place.row for place in timeline.list_places(0, timeline.lines)]
 
     def lines(self, widget: Widget | None = None) -> list[str]:
-        """The text on the screen, or on a widget's part of it."""
+        """The text on the screen, or on a widget's part of it, also where it is about to be painted."""
+        for each in self.window.screen.walk_children(PaintedWidget):
+            if each._is_requested:
+                each._compare()
         strips = self.window.screen._compositor.render_strips()
         texts = [strip.text for strip in strips]
         if widget is None:

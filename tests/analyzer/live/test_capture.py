@@ -231,7 +231,8 @@ def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.M
     )
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, Following())
-        assert (run := capture._run) is not None
+        run = capture._run
+        assert run is not None
         clock = SimpleNamespace(monotonic=lambda: run.health.captured * module.PATIENCE / 2)
         monkeypatch.setattr(module, "time", clock)
     assert (capture.health(0).captured, capture.problem) == (9, None)
