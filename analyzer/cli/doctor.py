@@ -19,18 +19,15 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
-from analyzer.cli.jobs import jobs_option, share_work
 from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
-from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.options import decode_as_option, decompression_option, filter_option, jobs_option, share_work
+from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.problem_choice import make_choice
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
-from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader

@@ -99,8 +99,7 @@ def load_rules(main: MainScreen) -> None:
 
     def work() -> tuple[list[CompiledRule], list[str]]:
         from analyzer.query.fields.slow import find_latency_bounds
-        from tui.model.colour_rules import compile_rules
-        from tui.model.own_rules import load_own_rules
+        from tui.model.colour_rules import compile_rules, load_own_rules
 
         find_latency_bounds(main.session)  # so that the first screen with a rule does not wait for it
         return compile_rules((*load_own_rules(main.saved_state), *main.config.colors), main.named)

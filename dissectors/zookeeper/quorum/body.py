@@ -3,8 +3,8 @@
 Theory. The type of a packet determines its data; for some types also whether it is an answer (Context.role), which is
 read here, too. A message without a code is a SASL packet or a snapshot.
 
-Theory. A part is a record, or one of four things that no record describes: a transaction (layouts.py), the request of the
-opcode before it, sessions up to the end, the text of a configuration. Usual packets have a layout (layouts.py) that
+Theory. A part is a record, or one of four things that no record describes: a transaction (layouts.py), the request of
+the opcode before it, sessions up to the end, the text of a configuration. Usual packets have a layout (layouts.py) that
 their first numbers determine, the fastest way to their values. Here is the layout of all packets, in which more depends
 on the bytes: it gives trees, and the values of multis, older records, and fields with content of their own.
 """
