@@ -10,6 +10,7 @@ even avoids click (decoding.py).
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -21,6 +22,7 @@ def main() -> None:
     """Runs the command line program; the entry point of the console script `wireanalyze`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(*RARELY)
+    _buffer_output()
     if sys.argv[1:2] == ["decode"]:
         from analyzer.cli.decoding import plain_text
 
@@ -30,6 +32,19 @@ def main() -> None:
     from analyzer.cli.program import run  # importing this package costs nothing
 
     sys.exit(run(sys.argv[1:]))
+
+
+def _buffer_output() -> None:
+    """Replaces a standard output that is closed or unbuffered.
+
+    With PYTHONUNBUFFERED or `python -u`, sys.stdout.buffer is a raw file. Its write() may write only a part, for
+    example to a full pipe when a signal arrives, and tells that by its result alone; the rest would be lost.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
+    elif isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        buffered = io.BufferedWriter(sys.stdout.buffer)
+        sys.stdout = io.TextIOWrapper(buffered, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 
 
 def _print_error(text: str) -> int:

@@ -126,6 +126,14 @@ def _escape_property(text: str) -> str:
     return _UNESCAPED.sub(lambda found: {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(found[0], "\\" + found[0]), text)
 
 
+class JavaProcess(subprocess.Popen[bytes]):
+    """Java for pyspark, which would wait for ever for a Java that ended with status 0 before Spark began."""
+
+    def poll(self) -> int | None:
+        """Returns the exit status, 1 in the place of 0; None while it runs."""
+        return 1 if super().poll() == 0 else self.returncode
+
+
 def make_start_error(log: Path) -> SparkError:
     """Says why Java ended before Spark began: of an exception what it is, else its last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]

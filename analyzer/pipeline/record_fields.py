@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import Store
@@ -195,9 +194,6 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-MOST_KEYS, LONGEST_KEY = 1 << 16, 64
-"""Keys of one length, and bytes of a key, beyond which hashes are not remembered."""
-
 _MANY = 256
 """Different lengths of keys beyond which it pays no more to take those of each length together."""
 
@@ -211,44 +207,23 @@ def hash_key(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest()[:HASH_DIGITS]
 
 
-class KeyHasher:
-    """Hashes of keys, as record_rows.key_hash makes them."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[pa.Array, pa.Array]] = {}
-        """By length, the keys that are remembered, and their hashes."""
-
-    def hash_keys(self, data: bytes, at: Ints, length: Ints) -> pa.Array:
-        """Hashes the bytes at each place; null where the length is negative."""
-        hashes: list[pa.Array] = [pa.array([], pa.string())]
-        numbers, count = np.full(len(at), -1, np.int64), 0
-        there = np.flatnonzero(length >= 0)
-        lengths, keys = distinct(length[there])
-        if len(lengths) > _MANY:
-            places = zip(at[there].tolist(), length[there].tolist(), strict=True)
-            hashes.append(pa.array([hash_key(data[begin : begin + size]) for begin, size in places], pa.string()))
-            numbers[there] = np.arange(len(there))
-        else:
-            for key, places_of in iterate_groups(keys):
-                mine, size = there[places_of], int(lengths[key])
-                encoded = _build_key_array(data, at[mine], size).dictionary_encode()
-                numbers[mine] = encoded.indices.to_numpy() + count
-                hashes.append(self._hash_distinct(encoded.dictionary, size))
-                count += len(encoded.dictionary)
-        return pa.concat_arrays(hashes).take(pa.array(numbers, mask=numbers < 0))
-
-    def _hash_distinct(self, keys: pa.Array, size: int) -> pa.Array:
-        """The hashes of different keys of one length."""
-        known, hashes = self._known.get(size, (keys[:0], pa.array([], pa.string())))
-        places = pc.index_in(keys, value_set=known)
-        if places.null_count:
-            new = keys.filter(pc.is_null(places))
-            made = pa.array(list(map(hash_key, new.to_pylist())), pa.string())
-            known, hashes = pa.concat_arrays([known, new]), pa.concat_arrays([hashes, made])
-            places = pc.index_in(keys, value_set=known)
-            if size <= LONGEST_KEY and len(known) <= MOST_KEYS:
-                self._known[size] = known, hashes
-        return hashes.take(places)
+def hash_keys(data: bytes, at: Ints, length: Ints) -> pa.Array:
+    """Hashes the bytes at each place, as hash_key() does; null where the length is negative."""
+    hashes: list[str] = []
+    numbers = np.full(len(at), -1, np.int64)
+    there = np.flatnonzero(length >= 0)
+    lengths, keys = distinct(length[there])
+    if len(lengths) > _MANY:
+        places = zip(at[there].tolist(), length[there].tolist(), strict=True)
+        hashes += [hash_key(data[begin : begin + size]) for begin, size in places]
+        numbers[there] = np.arange(len(there))
+    else:
+        for key, places_of in iterate_groups(keys):
+            mine = there[places_of]
+            encoded = _build_key_array(data, at[mine], int(lengths[key])).dictionary_encode()
+            numbers[mine] = encoded.indices.to_numpy() + len(hashes)
+            hashes += map(hash_key, encoded.dictionary.to_pylist())
+    return pa.array(hashes, pa.string()).take(pa.array(numbers, mask=numbers < 0))
 
 
 def _build_key_array(data: bytes, at: Ints, size: int) -> pa.Array:

@@ -12,13 +12,14 @@ its hash and its length, or, from a template, its text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import groupby
+from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import orjson
 import pyarrow as pa
 
+from analyzer.columns.arrays import Ints
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
 from analyzer.pipeline.arrow_columns import escape_surrogates
@@ -35,6 +36,8 @@ from dissectors.wire.inner import content, find_within
 INT32, INT64 = 1 << 31, 1 << 63
 
 Cells = list[Any]
+_KEY, _SIZE = 4, 5
+_NO_CELLS: Cells = [None] * 6
 
 
 class RecordRow(NamedTuple):
@@ -50,34 +53,49 @@ class RecordRow(NamedTuple):
     value_length: int | None
 
 
+RECORD_COLUMNS = RecordRow._fields[1:]
+
+
 def list_cells(payloads: Iterable[Payload]) -> Iterator[Cells]:
     """Yields the cells of each record among the payloads of a message."""
-    for _, group in groupby(payloads, _get_record_path):
-        parts = list(group)
-        record = parts[0].record
-        if record is not None:
-            sizes = (length(data) for part in parts if part.kind != "key" and (data := content(part.value)) is not None)
-            key = next((part.value for part in parts if part.kind == "key"), record.key)
-            yield [record.topic, record.partition, record.offset, record.time, _make_key(key), next(sizes, None)]
-
-
-def _get_record_path(payload: Payload) -> Place:
-    return payload.place[:-1]
+    found: Cells = []
+    path: Place = ()
+    for place, kind, value, _, record in payloads:
+        if record is None:
+            continue
+        if not found or place[:-1] != path:
+            if found:
+                yield found
+            path = place[:-1]
+            found = [record.topic, record.partition, record.offset, record.time, _make_key(record.key), None]
+        if kind == "key":
+            found[_KEY] = _make_key(value)
+        elif found[_SIZE] is None and (data := content(value)) is not None:
+            found[_SIZE] = length(data)
+    if found:
+        yield found
 
 
 def _make_key(key: object) -> Any:
-    if type(key) is Text or type(key) is PiecewiseText:
+    if key is None or type(key) is Text or type(key) is PiecewiseText:
         return key
     data = plain(content(key))
     return None if data is None else [hash_key(data) if isinstance(data, bytes) else None, len(data)]
 
 
 def make_row(place: int, cells: Cells) -> RecordRow:
-    """Returns the row of a record. JSON has numbers of any size; those that columns do not have are null."""
+    """Returns the row of a record. Numbers that columns do not have are null."""
     topic, partition, offset, time, key, size = cells
-    key_hash, key_length = (hash_key(key.encode()), len(key)) if isinstance(key, str) else key or (None, None)
     numbers = (_check_range(partition, INT32), _check_range(offset, INT64), _check_range(time, INT64))
-    return RecordRow(place, topic, *numbers, key_hash, key_length, size)
+    return RecordRow(place, topic, *numbers, *_split_key(key), size)
+
+
+def _split_key(key: Any) -> tuple[Any, Any]:
+    """Hash and length of a key."""
+    if isinstance(key, str):
+        data = key.encode()
+        return hash_key(data), len(data)
+    return (None, None) if key is None else tuple(key)
 
 
 def _check_range(number: int | None, bound: int) -> int | None:
@@ -86,15 +104,20 @@ def _check_range(number: int | None, bound: int) -> int | None:
 
 def format_records(payloads: Iterable[Payload]) -> bytes:
     """Returns the text of the records in a message."""
-    return orjson.dumps([None, _make_writable(payloads)])
+    return b"[null,%b]" % _dump_cells(payloads)
 
 
-def _make_writable(payloads: Iterable[Payload]) -> list[Cells]:
-    found = []
-    for topic, partition, *numbers, key, size in list_cells(payloads):
-        checked = [_check_range(number, INT64) for number in (partition, *numbers)]
-        found.append([escape_surrogates(topic), *checked, key, size])
-    return found
+def _dump_cells(payloads: Iterable[Payload]) -> bytes:
+    found = list(list_cells(payloads))
+    try:
+        return orjson.dumps(found)
+    except TypeError:  # JSON has neither surrogates nor numbers of more than 64 bits
+        return orjson.dumps(
+            [
+                [escape_surrogates(topic), *(_check_range(each, INT64) for each in numbers), key, size]
+                for topic, *numbers, key, size in found
+            ]
+        )
 
 
 def may_carry_records(dissector: Dissector | None, context: Context) -> bool:
@@ -129,7 +152,7 @@ def format_template_records(dissector: Dissector, context: Context, values: Valu
 
     def write(lists: Sequence[Any]) -> list[bytes]:
         found = (payloads.extract(_replace(without, place, each), _refuse_request) for each in lists)
-        return [orjson.dumps(_make_writable(each)) for each in found]
+        return list(map(_dump_cells, found))
 
     return writer.dumps([around, orjson.Fragment(nested.builder.mark(WrittenValue(nested, write)))]).decode()
 
@@ -160,15 +183,33 @@ def _drop_symbols(value: Any) -> Any:
     return value
 
 
-def parse_records(texts: pa.Array) -> Iterator[RecordRow]:
-    """Yields the records in the texts of many messages (n); `place` is the message's index."""
-    for place, text in enumerate(texts.to_pylist()):
-        if text:
-            around, records = orjson.loads(text)
-            complete = partial(_fill_cells, around) if around and any(cell is not None for cell in around) else None
-            for cells in records:
-                yield make_row(place, cells if complete is None else complete(cells))
+def parse_records(texts: pa.Array) -> tuple[Ints, dict[str, pa.Array]]:
+    """Returns the records in the texts of n messages: the index of the message of each, and their columns by name."""
+    lists = [orjson.loads(text) if text else (None, ()) for text in texts.to_pylist()]
+    counts = np.fromiter((len(records) for _, records in lists), np.int64, len(lists))
+    message = np.repeat(np.arange(len(lists)), counts)
+    cells = list(chain.from_iterable(records for _, records in lists))
+    around = [cells or _NO_CELLS for cells, _ in lists]
+    topic, partition, offset, time, key, size = (
+        _fill_column([each[place] for each in cells], [each[place] for each in around], message)
+        for place in range(len(_NO_CELLS))
+    )
+    hashes, lengths = zip(*map(_split_key, key), strict=True) if key else ((), ())
+    numbers = [(partition, pa.int32(), INT32), (offset, pa.int64(), INT64), (time, pa.int64(), INT64)]
+    columns = [pa.array(topic, pa.string()), *(_build_numbers(*each) for each in numbers)]
+    columns += [pa.array(hashes, pa.string()), pa.array(lengths, pa.int64()), pa.array(size, pa.int64())]
+    return message, dict(zip(RECORD_COLUMNS, columns, strict=True))
 
 
-def _fill_cells(around: Cells, cells: Cells) -> Cells:
-    return [outer if cell is None else cell for outer, cell in zip(around, cells, strict=True)]
+def _fill_column(cells: list[Any], around: list[Any], message: Ints) -> list[Any]:
+    """Cells of records; where one is null, that of its message."""
+    if all(each is None for each in around):
+        return cells
+    return [around[place] if cell is None else cell for cell, place in zip(cells, message.tolist(), strict=True)]
+
+
+def _build_numbers(numbers: list[int | None], kind: pa.DataType, bound: int) -> pa.Array:
+    try:
+        return pa.array(numbers, kind)
+    except (OverflowError, pa.ArrowInvalid):
+        return pa.array([_check_range(each, bound) for each in numbers], kind)

@@ -29,7 +29,7 @@ from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
 from analyzer.pipeline.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record_fields, read_record_fields
+from analyzer.pipeline.record_fields import RecordFields, find_record_fields, hash_keys, read_record_fields
 from analyzer.pipeline.record_values import RecordRow, has_log_columns, list_cells, make_row, parse_records
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
@@ -92,7 +92,7 @@ class RecordTableBuilder:
     def __init__(self, session: Analysis, topics: TopicLookup | None) -> None:
         self._session, self._topics = session, topics
         self._reader, self._naming = RowReader(session), TopicNamer(session)
-        self._hashes, self._learned = KeyHasher(), DecoderMemory((RECORDS,), Limits())
+        self._learned = DecoderMemory((RECORDS,), Limits())
 
     def build_rows(self, rows: Ints, *, from_bodies: bool = True) -> Iterator[ColumnValues]:
         """The records in rows; without `from_bodies` only those that a protocol's fast path reads as columns."""
@@ -122,8 +122,8 @@ class RecordTableBuilder:
     def build_from_bodies(self, body_columns: BodyColumns) -> Iterator[ColumnValues]:
         """The records in bodies that were read, in the order of their messages."""
         order = np.argsort(body_columns.rows, kind="stable")
-        records = tuple(parse_records(body_columns.texts[RECORDS].take(pa.array(order))))
-        yield from self._split_batches(body_columns.rows[order], _RecordColumns.from_rows(records))
+        records = _RecordColumns(*parse_records(body_columns.texts[RECORDS].take(pa.array(order))))
+        yield from self._split_batches(body_columns.rows[order], records)
 
     def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
@@ -147,7 +147,7 @@ class RecordTableBuilder:
                 "partition": pa.array(found.partition[field].astype(np.int32)),
                 "offset": pa.array(logged.offset),
                 "timestamp_ms": pa.array(logged.time),
-                "key_hash": self._hashes.hash_keys(logged.data, logged.key, key),
+                "key_hash": hash_keys(logged.data, logged.key, key),
                 "key_length": pa.array(key, mask=key < 0),
                 "value_length": pa.array(logged.value_length, mask=logged.value_length < 0),
             },

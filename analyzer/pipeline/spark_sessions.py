@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UserError
 from analyzer.pipeline.java_gateway import (
+    JavaProcess,
     create_shadow_home,
     find_java,
     find_spark_home,
@@ -211,9 +212,11 @@ def _set_environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _start_session(master: str, home: Path, environment: Mapping[str, str]) -> Iterator[SparkSession]:
+    from pyspark import java_gateway
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
+    vars(java_gateway)["Popen"] = JavaProcess
     interrupted = signal.getsignal(signal.SIGINT)
     with _set_environment(environment):
         try:

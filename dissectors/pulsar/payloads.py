@@ -31,25 +31,33 @@ def list_payloads(values: Values, load_request: LoadRequest) -> Iterator[Payload
     payload = values.get("payload")
     if isinstance(payload, dict):
         messages = payload.get("messages")
-        for index, each in enumerate(messages if isinstance(messages, list) else ()):
-            data = content(each.get("payload")) if isinstance(each, dict) else None
-            if data is not None:
-                place, record = ("payload", "messages", index, "payload"), _make_record(values, each.get("metadata"))
-                yield Payload(place, "payload", data, (*_make_name(values), str(index)), record)
+        if isinstance(messages, list) and messages:
+            partition, time = _read_log_place(values)
+            name = _make_name(values)
+            for index, each in enumerate(messages):
+                data = content(each.get("payload")) if isinstance(each, dict) else None
+                if data is not None:
+                    record = Record(None, partition, None, time, _find_key(each.get("metadata")))
+                    place = ("payload", "messages", index, "payload")
+                    yield Payload(place, "payload", data, (*name, str(index)), record)
     elif (data := content(payload)) is not None:
-        yield Payload(("payload",), "payload", data, _make_name(values), _make_record(values, values.get("metadata")))
+        partition, time = _read_log_place(values)
+        record = Record(None, partition, None, time, _find_key(values.get("metadata")))
+        yield Payload(("payload",), "payload", data, _make_name(values), record)
 
 
-def _make_record(values: Values, own: object) -> Record:
-    """Offsets are a ledger and an entry here, which are no number. own: the metadata of the one message."""
+def _read_log_place(values: Values) -> tuple[Any, Any]:
+    """Partition and time of a frame's records. Offsets are a ledger and an entry here, which are no number."""
     entry, metadata = values.get("message_id"), values.get("metadata")
     partition = number(entry.get("partition")) if isinstance(entry, dict) else None
     time = number(metadata.get("publish_time")) if isinstance(metadata, dict) else None
-    key = _find_key(own) if isinstance(own, dict) else None
-    return Record(None, None if partition == -1 else partition, None, time, key)
+    return None if partition == -1 else partition, time
 
 
-def _find_key(metadata: dict[str, Any]) -> object:
+def _find_key(metadata: object) -> object:
+    """The key of one message, from its own metadata."""
+    if not isinstance(metadata, dict):
+        return None
     key = metadata.get("partition_key")
     if metadata.get("partition_key_b64_encoded") is True and isinstance(key, str):
         with suppress(ValueError):

@@ -90,6 +90,17 @@ async def test_merged_files_are_one_timeline(found: Drive) -> None:
 
 
 @driven()
+async def test_a_typed_name_opens_without_a_choice(found: Drive) -> None:
+    await found.press("ctrl+o", *"/no/such")
+    assert "open /no/such" in "\n".join(found.lines())
+    await found.press("enter")
+    assert "there is no file /no/such" in found.status()
+    await found.press("ctrl+o", *str(ZOOKEEPER), "enter")
+    await found.until(lambda: len(found.window.captures) == 2 and found.window.screen is found.main)
+    assert list_paths(found.main.session) == (str(ZOOKEEPER),)
+
+
+@driven()
 async def test_a_name_that_is_no_capture(found: Drive) -> None:
     await found.press("ctrl+o", "enter", *str(KAFKA.parent / "REA"), "tab", "enter")
     screen = found.window.screen

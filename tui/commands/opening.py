@@ -52,7 +52,21 @@ def choose_capture(main: MainScreen) -> None:
         name = ", ".join(map(shorten_path, entry.paths))
         line = (("", safe_text(name)), ("dim", f"  {safe_text(entry.summary)}" if entry.summary else ""))
         choices.append(Choice(line, partial(open_paths, main, entry.paths)))
-    main.open_dialog(Chooser(main.palette, "open", choices), lambda act: act())
+
+    def make_typed(text: str) -> Choice[Callable[[], object]]:
+        return Choice((("", f"open {safe_text(text)}"),), partial(_open_typed, main, text))
+
+    main.open_dialog(Chooser(main.palette, "open", choices, otherwise=make_typed), lambda act: act())
+
+
+def _open_typed(main: MainScreen, text: str) -> None:
+    """Opens the files or the interface of a name that was typed in the list of what can be opened."""
+    from socket import if_nameindex
+
+    if text in (name for _, name in if_nameindex()):
+        _ask_capture_filter(main, text)
+    else:
+        _open(main, lambda: _read_names(main, text))
 
 
 def open_file(main: MainScreen) -> None:
@@ -92,8 +106,12 @@ def _read_names(main: MainScreen, text: str, before: tuple[str, ...] = ()) -> Se
 
 def open_paths(main: MainScreen, paths: tuple[str, ...]) -> None:
     """Opens files in a tab of their own, or says why that is impossible."""
+    _open(main, lambda: main.session.reopen_with_rules(inputs=paths))
+
+
+def _open(main: MainScreen, read: Callable[[], Session]) -> None:
     try:
-        session = main.session.reopen_with_rules(inputs=paths)
+        session = read()
     except UserError as error:
         main.show_message(str(error), "bar-error")
     else:

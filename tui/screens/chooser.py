@@ -77,7 +77,7 @@ class ChoicePane(WrappingPane):
 class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     """A dialog of choices; its result is a tuple of the chosen value, or None after Escape.
 
-    at: the choice selected first.
+    at: the choice selected first. otherwise: makes a choice of what was typed if no other one matches.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -95,8 +95,16 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     Chooser Input:focus { border: none; }
     """
 
-    def __init__(self, palette: Palette, title: str, choices: Sequence[Choice[_Value]], at: int = 0) -> None:
+    def __init__(
+        self,
+        palette: Palette,
+        title: str,
+        choices: Sequence[Choice[_Value]],
+        at: int = 0,
+        otherwise: Callable[[str], Choice[_Value]] | None = None,
+    ) -> None:
         super().__init__()
+        self._otherwise = otherwise
         self._choices, self._left, self._at = choices, list(choices), at
         self._typed = ""
         self._title_bar = Bar(palette, "bar", id="said")
@@ -142,6 +150,8 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         """Lists the choices that match what was typed, the best first."""
         words = self._typed.lower().split()
         left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
+        if words and not left and self._otherwise is not None:
+            left = [self._otherwise(self._typed.strip())]
         self._left = sorted(left, key=lambda each: _rank_choice(each, self._typed.strip(), words)) if words else left
 
     def _show(self, at: int) -> None:

@@ -173,6 +173,33 @@ def test_ctrl_c_is_quiet() -> None:
     assert (waiting.returncode, out, err) == (130, b"", b"")
 
 
+def test_a_stopped_program_continues_its_output_where_it_was() -> None:
+    """A write to a full pipe ends early then; an unbuffered standard output leaves the rest to its caller."""
+    command = [sys.executable, "-m", "analyzer.cli", "list", "captures/kafka.pcap", "--format", "ndjson", "--fields"]
+    whole = subprocess.run(command, check=True, capture_output=True).stdout
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as stopped:
+        assert stopped.stdout is not None
+        until_full(stopped.stdout.fileno())
+        stopped.send_signal(signal.SIGSTOP)
+        stopped.send_signal(signal.SIGCONT)
+        assert stopped.stdout.read() == whole
+
+
+def until_full(pipe: int) -> None:
+    """Waits until a pipe takes no more bytes."""
+    end, size = time.monotonic() + 60, fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    while int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) < size:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_closed_standard_output_is_no_defect() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m analyzer.cli list captures/kafka.pcap >&-"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_narrow_locale_does_not_end_it() -> None:
     done = call("decode", "0000000a", PYTHONIOENCODING="ascii")
     assert "Traceback" not in done.stderr

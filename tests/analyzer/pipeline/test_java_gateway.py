@@ -70,16 +70,24 @@ def test_a_java_that_ends_at_once(tmp_path: Path, said: str, told: str) -> None:
 
 def test_a_session_whose_java_ends_at_once(tmp_path: Path) -> None:
     """In a process of its own: a session of another test has a Java in this one."""
-    java = fake(tmp_path, "echo 'Error: no heap' >&2; exit 1")
-    code = f"""
+    code = """
+import sys
 from analyzer.pipeline import spark_sessions
-spark_sessions.find_java = lambda: {java!r}
-with spark_sessions.open_session("local", {{}}):
-    pass
+for java in sys.argv[1:]:
+    spark_sessions.find_java = lambda: java
+    try:
+        with spark_sessions.open_session("local", {}):
+            pass
+    except spark_sessions.SparkError as error:
+        print(error)
 """
+    javas = []
+    for status in (1, 0):
+        (tmp_path / str(status)).mkdir()
+        javas.append(fake(tmp_path / str(status), f"echo 'Error: no heap' >&2; exit {status}"))
     alone = {**os.environ, "TMPDIR": str(tmp_path)}  # the log stays there
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=alone)
-    assert "SparkError: Java could not start Spark: Error: no heap." in done.stderr
+    done = subprocess.run([sys.executable, "-c", code, *javas], capture_output=True, text=True, check=False, env=alone)
+    assert done.stdout.count("Java could not start Spark: Error: no heap.") == 2
 
 
 @pytest.mark.parametrize(
