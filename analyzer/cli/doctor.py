@@ -11,7 +11,7 @@ import gc
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import count_streams
-from analyzer.insight.diagnosis import LocatedFinding, diagnose
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose, diagnose_rows
 from analyzer.insight.problems import Problem
 from analyzer.insight.root_causes import find_problems
 from analyzer.messages.decode_as import DecodeAsRules
@@ -45,9 +45,7 @@ from dissectors.finding import Severity
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-from collections.abc import Iterable
 
-from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose_rows
 
 FAILED = 1
 """The exit status if --fail-on matches a problem."""

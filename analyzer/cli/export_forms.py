@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
+from analyzer.cli.inputs import merge_decode_as
+from analyzer.cli.options import check_ring_options
 from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.export.forms import LINES, ExportRequest, check
+from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
+from analyzer.processes.jobs import choose_jobs
+from analyzer.render import extras
 from analyzer.session import Session
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from analyzer.cli.inputs import merge_decode_as
-from analyzer.cli.options import check_ring_options
-from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
-from analyzer.processes.jobs import choose_jobs
-from analyzer.render import extras
 
 MEANT_FOR = {
     "-e": ("chosen", LINES),

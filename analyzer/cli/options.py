@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.cli.parameters import OneOf
+from analyzer.cli.parameters import OneOf, Seconds, Whole
 from analyzer.decode.jsonable import Limits
+from analyzer.errors import UserError
 from analyzer.query.units import SIZES, parse_whole_amount
 from dissectors import registry
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
     from analyzer.messages.decode_as import DecodeAsTarget
-from analyzer.cli.parameters import Seconds, Whole
-from analyzer.errors import UserError
-from analyzer.processes.jobs import choose_jobs
-from analyzer.session import Session
-
-if TYPE_CHECKING:
     from analyzer.query.filter import Filter
+    from analyzer.session import Session
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -176,6 +172,8 @@ def jobs_option(default: int | None = None) -> Callable[[_Command], _Command]:
 
 def share_work(session: Session, jobs: int | None) -> None:
     """Sets how many processes share the work on a session; None: chosen by the size of the input."""
+    from analyzer.processes.jobs import choose_jobs  # not needed for a help
+
     session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs
 
 

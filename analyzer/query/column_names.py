@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from analyzer.decode.rows import ALIASES, ROW_KEYS, list_keys
 from analyzer.errors import UserError
+from dissectors import registry
 from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.fields import FieldPath
-from dissectors import registry
+
 
 _OWN = frozenset(list_keys())
 

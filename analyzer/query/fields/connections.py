@@ -9,7 +9,7 @@ connection. When rows are printed as they close, and the connection has no keys,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +17,14 @@ import numpy as np
 from analyzer.columns.arrays import Array, Ints, list_distinct
 from analyzer.decode.rows import RowReader
 from analyzer.messages.index import NO_PROTOCOL
+from analyzer.messages.socket_owners import SocketOwner
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
 from analyzer.tcp.network import UNMEASURED, NetworkEventKind
 from dissectors.wire.fast_path import distinct
 
 if TYPE_CHECKING:
     from analyzer.tls.facts import TlsFacts
-from collections.abc import Sequence
 
-from analyzer.messages.socket_owners import SocketOwner
 
 _SIDES = ChoiceTable(("client", "server").__getitem__, "sides")
 
