@@ -17,9 +17,8 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session, patiently
-from analyzer.cli.jobs import jobs_option
-from analyzer.cli.options import decode_as_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import decode_as_option, jobs_option
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
 from analyzer.insight.reports import (
