@@ -162,7 +162,6 @@ def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     alone = run(*command, "--jobs", "1")
     monkeypatch.setattr(shared_printing, "FIRST", 20)
     monkeypatch.setattr(printer, "TOGETHER", 100)
-    monkeypatch.setattr(printer, "TOGETHER_SHORT", 100)
     monkeypatch.setattr(reports, "FRAGMENT", 100)
     monkeypatch.setattr(jobs, "LEAST", 100)
     monkeypatch.setattr(pcapng, "TOGETHER", 100)
