@@ -19,7 +19,7 @@ import analyzer.cli
 import analyzer.cli.list
 import analyzer.cli.program
 
-PATIENCE = 60
+PATIENCE = 180
 """Seconds after which the program is ended."""
 
 

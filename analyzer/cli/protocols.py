@@ -9,8 +9,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
-from analyzer.cli.sections import SectionedCommand
-from analyzer.cli.values import Whole
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.errors import UserError
 from analyzer.render.bug_report import PROGRAM
 from dissectors import registry

@@ -132,7 +132,13 @@ def replace_nulls(cells: Cells, null: Bools, text: bytes) -> Cells:
 
 def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
     """Joins matrices side by side; a bytes object is repeated in each of the `count` rows."""
-    found = [np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for part in parts]
+    merged: list[Cells | bytes] = []
+    for part in parts:  # each costs a call
+        if isinstance(part, bytes) and merged and isinstance(last := merged[-1], bytes):
+            merged[-1] = last + part
+        else:
+            merged.append(part)
+    found = [np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for part in merged]
     whole = np.empty((count, sum(part.shape[-1] for part in found)), np.uint8)
     at = 0
     for part in found:

@@ -14,7 +14,17 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.cells import Cells
-from dissectors.symbolic_values import DECIMAL, FLOWING, OPPOSITES, RUN, UVARINT, ZIGZAG, Condition, Term
+from dissectors.symbolic_values import (
+    DECIMAL,
+    FLOWING,
+    OPPOSITES,
+    RUN,
+    UVARINT,
+    ZIGZAG,
+    Condition,
+    DerivedInteger,
+    Term,
+)
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 _UNLIKE = (UVARINT, ZIGZAG, FLOWING, RUN, DECIMAL)
@@ -44,6 +54,41 @@ class BoundsBlock(NamedTuple):
         within: Bools = (numbers >= self.least) & (numbers <= self.most)
         found: Bools = np.logical_and.reduce(within, axis=1)
         return found
+
+
+class IntegerBlock(NamedTuple):
+    """Holds k numbers of one width in a segment: `columns` of their bytes (k * width)."""
+
+    segment: int
+    columns: Ints
+    kind: str
+    terms: Sequence[Term]
+
+    def read_numbers(self, segment: Cells) -> Ints:
+        """Returns the numbers in all rows of the segment (k, n)."""
+        return np.ascontiguousarray(segment.take(self.columns, axis=1).view(self.kind).T, np.int64)
+
+
+def find_blocks(
+    terms: Iterable[Term | DerivedInteger], place: Callable[[int], tuple[int, int]]
+) -> Sequence[IntegerBlock]:
+    """Returns blocks for those numbers that NumPy can view as integers. place: Template.locate."""
+    alike: dict[tuple[int, str], dict[Term, int]] = {}
+    for term in terms:
+        if isinstance(term, Term) and not term.negated and term.code not in (*_UNLIKE, "Q"):
+            segment, inside = place(term.at)
+            kind = f">{'u' if term.code.isupper() else 'i'}{term.size}"
+            alike.setdefault((segment, kind), {})[term] = inside
+    return [
+        IntegerBlock(segment, _list_columns(list(found.values()), int(kind[2:])), kind, list(found))
+        for (segment, kind), found in alike.items()
+    ]
+
+
+def _list_columns(inside: Sequence[int] | Ints, size: int) -> Ints:
+    """Returns the columns of all bytes of numbers, by their first bytes."""
+    found: Ints = (np.asarray(inside)[:, None] + np.arange(size)).reshape(-1)
+    return found
 
 
 def split_conditions(
@@ -78,4 +123,4 @@ def _find_interval(condition: Condition) -> tuple[int, int] | None:
 
 def _make_block(segment: int, size: int, found: Sequence[tuple[int, int, int]]) -> BoundsBlock:
     inside, least, most = (np.array(column, np.int64) for column in zip(*found, strict=True))
-    return BoundsBlock(segment, (inside[:, None] + np.arange(size)).reshape(-1), f">i{size}", least, most)
+    return BoundsBlock(segment, _list_columns(inside, size), f">i{size}", least, most)

@@ -20,7 +20,8 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
-from analyzer.decode.bounds import split_conditions
+from analyzer.decode.bounds import find_blocks, split_conditions
+from dissectors.message import Body
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_text import DIGITS, RUNNING
 from dissectors.symbolic_values import (
@@ -127,10 +128,10 @@ class TemplateBreak(NamedTuple):
 
 
 class Template:
-    """The text of one message with symbolic values, ready to be filled in for many messages."""
+    """The text of one message (body) with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
-        self.builder, self.texts = builder, texts
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body) -> None:
+        self.builder, self.texts, self.body = builder, texts, body
         self.hits = self.tried = 0
         flowing = (
             TemplateBreak(term.at, term.at + term.size, term) for term in builder.flowing if not builder.fixed[term.at]
@@ -154,6 +155,8 @@ class Template:
             self.varints[segment].append((inside, term.size))
         self.decimals = [term for term in dict.fromkeys(builder.decimals) if not builder.fixed[term.at]]
         self.bounds, self.conditions = split_conditions(builder.conditions, self.locate)
+        self.integers = list({id(mark): mark for mark in builder.marks if type(mark) is Integer}.values())
+        self.integer_blocks = find_blocks((term for mark in self.integers for term in mark.terms), self.locate)
 
     @property
     def cost(self) -> int:
@@ -189,7 +192,7 @@ class TemplateMatch:
         self._nested: dict[int, Values] = {}
         self._numbers: dict[Term, Ints] = {}
         self._flowing: dict[Term, Ints] = {}
-        self._written: dict[int, Cells] = {}
+        self._written: dict[int, bytes | Cells] = {}
         anchor = np.zeros(len(at), np.int64)
         for segment in range(len(template.begins)):
             anchor = self._read_segment(segment, anchor)
@@ -326,6 +329,17 @@ class TemplateMatch:
             if type(nested) is NestedValue:
                 yield nested, self._list_values(nested)
 
+    def list_values(self, value: Integer | Text | Bytes | NestedValue) -> Values:
+        """Returns a symbolic value of the template's message as it is in each message. A text must have a mark."""
+        if type(value) is NestedValue:
+            return self._list_values(value)
+        if type(value) is Integer:
+            return (self._add_terms(value.terms) + value.constant).tolist()  # type: ignore[no-any-return]
+        assert type(value) is Text or type(value) is Bytes
+        begin, size = self.find_position(value.extent.begin), self._measure_stretch(value)
+        found = self._store.read_many(self.at + begin, size)
+        return found if type(value) is Bytes else list(map(bytes.decode, found))
+
     def read_messages(self) -> list[bytes]:
         """Returns the bytes of each message, followed by those of the request with which it is decoded."""
         return self._store.read_many(self.at, self._length)
@@ -422,22 +436,36 @@ class TemplateMatch:
         return [part if type(part) is bytes else self._make_cells(part) for part in self.template.texts[slot]]
 
     def _write_integers(self) -> None:
-        """Makes the cells of all integers; those of similar size together, because each call has a high fixed cost."""
-        marks = [mark for mark in self.template.builder.marks if type(mark) is Integer]
-        by_groups: dict[int, list[tuple[int, Ints]]] = {}
-        for mark in marks:
+        """Makes the texts of all integers: one for a number that all messages share, else cells.
+
+        Numbers of similar size are read and written together, because each call has a high fixed cost.
+        """
+        for block in self.template.integer_blocks:
+            self._numbers.update(zip(block.terms, block.read_numbers(self.segments[block.segment]), strict=True))
+        columns: dict[int, Ints] = {}
+        for mark in self.template.integers:
             numbers = self._add_terms(mark.terms)
             if mark.constant:
                 numbers = numbers + mark.constant
-            least, most = int(numbers.min()), int(numbers.max())
-            if least < 0 or most > _MOST:
-                self._written[id(mark)] = cells.format_integers(numbers)
+            if numbers.dtype == np.int64:
+                columns[id(mark)] = numbers
             else:
-                by_groups.setdefault(_count_groups(most), []).append((id(mark), numbers.astype(np.int64, copy=False)))
-        for same in by_groups.values():
-            written = cells.format_integers(np.concatenate([numbers for _, numbers in same]))
-            for index, (mark_id, _) in enumerate(same):
-                self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
+                self._written[id(mark)] = cells.format_integers(numbers)
+        if not columns:
+            return
+        table = np.concatenate(list(columns.values())).reshape(len(columns), -1)
+        similar: dict[tuple[bool, int], list[int]] = {}
+        bounds = zip(table.min(axis=1).tolist(), table.max(axis=1).tolist(), strict=True)
+        for place, (mark_id, (least, most)) in enumerate(zip(columns, bounds, strict=True)):
+            if least == most:
+                self._written[mark_id] = b"%d" % least
+            else:
+                similar.setdefault((least < 0, _count_groups(max(most, -least))), []).append(place)
+        ids = list(columns)
+        for places in similar.values():
+            written = cells.format_integers(table[places].reshape(-1))
+            for place, one in zip(places, written.reshape(len(places), len(self.rows), -1), strict=True):
+                self._written[ids[place]] = one
 
     def list_made_texts(self, mark: MadeText) -> list[str]:
         """Returns the distinct texts that are made from a number in these messages."""
@@ -447,7 +475,7 @@ class TemplateMatch:
         numbers: Ints = self._add_terms(mark.number.terms) + mark.number.constant
         return numbers
 
-    def _make_cells(self, mark: bytes | Marked) -> Cells:
+    def _make_cells(self, mark: bytes | Marked) -> bytes | Cells:
         if type(mark) is Integer:
             return self._written[id(mark)]
         if type(mark) is Text:
@@ -458,8 +486,7 @@ class TemplateMatch:
         if type(mark) is MadeText:
             made = self._compute_number(mark)
             if (made == made[0]).all():  # most limits and timeouts are equal
-                text = cells.make_cells([mark.function(int(made[0])).encode()])
-                return np.broadcast_to(text, (len(made), text.shape[1]))
+                return mark.function(int(made[0])).encode()
             numbers, back = np.unique(made, return_inverse=True)
             return cells.make_cells([mark.function(number).encode() for number in numbers.tolist()])[back]
         assert type(mark) is Hex

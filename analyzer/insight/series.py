@@ -17,10 +17,10 @@ import numpy as np
 
 from analyzer.columns.arrays import Floats, Ints
 from analyzer.decode.endpoints import number_servers
+from analyzer.insight.counts import find_unanswered
 from analyzer.insight.grouping import TIME, RowGroups
 from analyzer.insight.metrics import SECOND, Metrics
 from analyzer.insight.statistics import Study
-from analyzer.insight.unanswered import find_unanswered
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class CaptureRun:
         self.taps = list(taps)
         self._lost: list[str] = []
         self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
+        self._unfinished = set[int]()
+        self._last_tick = time.time_ns()
         self._dropped = 0
         self._last_report_time = 0.0
         self._last_counts = (0, 0)
@@ -89,13 +91,17 @@ class CaptureRun:
     def take(self, tap: Tap) -> bool:
         """Writes the packets that a tap has at hand; returns whether there were any."""
         taken = tap.take()
-        if taken is None:
-            return False
         if self._merging is None:
-            self._files.write(taken)
+            if taken is not None:
+                self._files.write(taken)
+            return taken is not None
+        number = self._all.index(tap)
+        if taken is None:
+            self._unfinished.discard(number)
         else:
-            self._merging.add(self._all.index(tap), taken)
-        return True
+            self._unfinished.add(number)
+            self._merging.add(number, taken)
+        return taken is not None
 
     def drop_tap(self, tap: Tap) -> None:
         """Removes a tap that will return no more packets."""
@@ -105,7 +111,10 @@ class CaptureRun:
     def tick(self, now: float) -> None:
         """Does the work due at a time.monotonic(): merged packets, other files, counts."""
         if self._merging:
-            self._write(self._merging.take_due(time.time_ns()))
+            # This process may have had to wait for the processor since it looked at the taps.
+            self._write(self._merging.take_due(self._last_tick, self._unfinished))
+            self._unfinished.clear()
+        self._last_tick = time.time_ns()
         if not self._files.over:
             self._files.tick(now)
         if self._last_counts[0] != self._files.packets and now >= self._last_report_time + OFTEN:
@@ -177,9 +186,13 @@ class BatchMerger:
         self._latest[tap] = max(self._latest[tap], taken.last)
         self._waiting.append(_copy(taken))
 
-    def take_due(self, now: int) -> PacketBatch | None:
-        """Removes and returns the packets that no tap can precede any more; now: ns since 1970."""
-        return self._up_to(min(max(latest, now - HOLD) for latest in self._latest))
+    def take_due(self, asked: int, unfinished: Container[int] = ()) -> PacketBatch | None:
+        """Removes and returns the packets that no tap can precede any more.
+
+        asked: ns since 1970, a moment after which all taps were asked. unfinished: taps that may have more at hand.
+        """
+        moments = [late if tap in unfinished else max(late, asked - HOLD) for tap, late in enumerate(self._latest)]
+        return self._up_to(min(moments))
 
     def take_rest(self) -> PacketBatch | None:
         """Removes and returns all packets."""

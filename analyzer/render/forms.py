@@ -27,6 +27,9 @@ _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256
 """Number of lines that are joined to one piece of output, so that it stays in the processor's cache."""
 
+_MATRIX = 1 << 19
+"""Bytes of lines, with their padding, that are written at a time."""
+
 _LONG = 8192
 """Average bytes of a line above which lines are not joined: a copy costs more than a call."""
 
@@ -103,7 +106,9 @@ class RowWriter:
     def _write_with_bodies(self, rows: Ints, frame: Sequence[Cells | BodySlot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
         left = np.ones(len(rows), bool)
-        for group in self._decoder.find_groups(rows):
+        groups = self._decoder.find_groups(rows)[::-1]
+        while groups:  # what was read of a group goes with it
+            group = groups.pop()
             places = group.places
             parts: list[bytes | Cells] = []
             for part in frame:
@@ -111,8 +116,7 @@ class RowWriter:
                     parts += group.match.make_parts(part.name)
                 else:
                     parts.append(part[places])
-            text = cells.flatten_cells(cells.join_cells(parts, len(places)))
-            lines[places] = _splice_lines(text.splitlines(keepends=True), group.match.splices)
+            lines[places] = _splice_lines(_write_lines(parts, len(places)), group.match.splices)
             left[places] = False
         found: list[bytes | None] = lines.tolist()
         del lines
@@ -127,6 +131,17 @@ def _split_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
             yield from some
         else:
             yield b"".join(some)
+
+
+def _write_lines(parts: Sequence[bytes | Cells], count: int) -> list[bytes]:
+    """Returns lines with their line breaks, from matrices that stay in the processor's cache."""
+    lines: list[bytes] = []
+    step = max(_AT_ONCE, _MATRIX // sum(len(part) if isinstance(part, bytes) else part.shape[1] for part in parts))
+    for begin in range(0, count, step):
+        end = min(begin + step, count)
+        some = [part if isinstance(part, bytes) else part[begin:end] for part in parts]
+        lines += cells.flatten_cells(cells.join_cells(some, end - begin)).splitlines(keepends=True)
+    return lines
 
 
 def _splice_lines(lines: list[bytes], splices: Sequence[tuple[WrittenValue, Values]]) -> list[bytes]:

@@ -14,8 +14,7 @@ from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.processes import libc
-from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
-from analyzer.query.presets import TABLE_KEYS
+from analyzer.query.column_names import TABLE_KEYS, ColumnKeys, find_number_keys, find_preset, resolve_keys
 from analyzer.render.clock import TimeClock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
 from analyzer.render.forms import RowForm, RowWriter
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
     from analyzer.query.path_columns import CellFormat
     from analyzer.render.aligned import AlignedForm
 
-TOGETHER, TOGETHER_SHORT = 12_288, 24_576
-"""Number of rows whose text is made at a time, of JSON or with fields, and of other forms: enough to be similar, few
-enough for some tens of megabytes of text.
-"""
+TOGETHER = 24_576
+"""Number of rows whose text is made at a time: enough to be similar, few enough for some tens of megabytes of text."""
 
 RETAINED_BYTES = 1 << 30
 """More than the texts of one round of rows take."""
@@ -71,7 +68,7 @@ class RowPrinter:
         self._cut = (width, mark) if self.for_people and width is not None else None
         self.out: Out = self._wrap_out(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
-        self.together = TOGETHER if with_fields or is_json else TOGETHER_SHORT
+        self.together = TOGETHER
         self.limits, self._paths = limits, keys.paths
         self._cell_format: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
         self._clock = None if time in (None, "iso") else TimeClock(time)

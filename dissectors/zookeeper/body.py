@@ -19,10 +19,8 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.zookeeper import expert_info, four_letter_commands
-from dissectors.zookeeper.forms import find_steps
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
-from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
 from dissectors.zookeeper.nested import OPENED, RECONFIG
 from dissectors.zookeeper.nested.content import open_tree, open_values
@@ -37,7 +35,7 @@ from dissectors.zookeeper.recipes import (
     request_recipe,
     response_record,
 )
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import INT, LONG, find_steps, operations, plan_of
 
 _REQUEST_HEADER = Wrapping("header", "struct")
 _REPLY_HEADER = LayoutSpec("header", "struct")

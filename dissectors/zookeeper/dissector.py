@@ -2,7 +2,7 @@
 
 Theory. Every message is behind a four-byte size, except the four-letter commands (four_letter_commands), which a
 client may send instead. The state of a connection is small: its session, and the opcodes of its xids (conversation.py).
-header.py and probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
+header.py and probe.py read the first bytes, body.py everything; the layouts are records of jute (schemas.py) in tables.
 """
 
 from __future__ import annotations

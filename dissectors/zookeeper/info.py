@@ -13,9 +13,8 @@ from typing import Any
 from dissectors.api import Body, Context, Role, Values
 from dissectors.message import Path
 from dissectors.wire.summary import SHOWN
-from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.schemas import operations, record
+from dissectors.zookeeper.schemas import MULTIS, operations, record
 from dissectors.zookeeper.summaries import format_name, say
 
 _OF_CONNECT = ("sessionId", "timeOut")

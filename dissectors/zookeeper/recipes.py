@@ -21,11 +21,9 @@ from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
 from dissectors.wire.specs import members
 from dissectors.zookeeper import expert_info
-from dissectors.zookeeper.forms import RecordForm, find_form, make_form
 from dissectors.zookeeper.header import PASSWORD_AT, REPLY, is_cut_connect, password_of
-from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
+from dissectors.zookeeper.schemas import INT, RecordForm, find_form, make_form, operations, plan_by_size, plan_of
 
 EVENT = 0
 _EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})

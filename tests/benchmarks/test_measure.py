@@ -64,7 +64,7 @@ def test_a_long_command_runs_once() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells of anonymous memory on Linux alone")
 def test_memory_that_a_process_holds_is_seen() -> None:
-    stored = watched(([PYTHON, "-c", "import time; data = bytearray(b'x') * (50 << 20); time.sleep(0.1)"],))
+    stored = watched(([PYTHON, "-c", "import time; data = bytearray(b'x') * (50 << 20); time.sleep(0.5)"],))
     assert 50 << 20 <= stored < 80 << 20
     ended = subprocess.Popen([PYTHON, "-c", "pass"])
     ended.wait()

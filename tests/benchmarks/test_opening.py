@@ -10,13 +10,17 @@ import pytest
 from benchmarks.measure import Failed
 from benchmarks.opening import started
 
-PAINTS = "import time; print('title', flush=True); time.sleep(0.2); print('{}', flush=True); time.sleep(60)"
+PAINTS = (
+    "import os, time, tty; tty.setraw(0); os.write(1, b'title\\x1b[6n'); os.read(0, 99)\n"
+    "os.write(1, b'{}'); time.sleep(600)"
+)
+"""What is painted first is read before the row comes: it asks something, and waits for the answer."""
 
 
 @pytest.mark.parametrize("row", ["10.0.0.7", "\\x1b[1;3H\\x1b[38;5;7m10.1.\\x1b[0m0.3", "\\x1b]0;10\\x0710.0.0.1"])
 def test_the_clock_stops_at_an_address(row: str, tmp_path: Path) -> None:
     found = started([sys.executable, "-c", PAINTS.format(row)], tmp_path / "home")
-    assert 0 < found.painted <= found.rows - 0.15 < 30
+    assert 0 < found.painted < found.rows
 
 
 def test_a_program_has_a_terminal_of_its_own_and_a_home(tmp_path: Path) -> None:

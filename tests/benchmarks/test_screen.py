@@ -79,7 +79,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
     def run(*arguments: str) -> str:
         environment = {key: value for key, value in os.environ.items() if key != "TMUX"} | {"LC_ALL": "C.UTF-8"}
-        done = subprocess.run([*server, *arguments], capture_output=True, check=True, env=environment, timeout=30)
+        done = subprocess.run([*server, *arguments], capture_output=True, check=True, env=environment, timeout=60)
         return done.stdout.decode()
 
     def show(data: bytes, columns: int, lines: int) -> Callable[[], str]:
@@ -96,7 +96,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
 
 def same(screen: Screen, shown: Callable[[], str]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while (theirs := shown()) != screen.shown() and time.monotonic() < end:
         time.sleep(0.05)
     assert theirs == screen.shown()

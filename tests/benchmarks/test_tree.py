@@ -38,7 +38,7 @@ def test_each_process_counts_once(program: str, tmp_path: Path) -> None:
 
 
 def test_what_each_was_and_when() -> None:
-    program = BEGIN + "burn(); subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.5)', 'pyspark.daemon'])"
+    program = BEGIN + "burn(); subprocess.run([sys.executable, '-c', 'import time; time.sleep(1.5)', 'pyspark.daemon'])"
     found = grown([sys.executable, "-c", program])
     (driver,), (worker,) = found.of(DRIVER), found.of(WORKER)
     assert driver.spent() >= 0.25 > worker.spent()

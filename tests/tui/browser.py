@@ -17,7 +17,7 @@ from aiohttp import ClientSession, ClientWebSocketResponse
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-PATIENCE = 30
+PATIENCE = 60
 
 CATCH = """
 Object.defineProperty(Object.prototype, "websocket_url", {configurable: true, set(url) {

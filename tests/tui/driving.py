@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -27,9 +28,11 @@ from tui.inputs import LiveCapture, StartOptions, restore_options
 from tui.loader import Loader
 from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
+from tui.widgets.painted import PaintedWidget
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
 GOLDEN = Path(__file__).parent.parent / "golden" / "kafka"
+PATIENCE = 60
 
 Driven = Callable[["Drive"], Coroutine[Any, Any, None]]
 
@@ -84,19 +87,17 @@ class Drive:
         )
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(2000):
-            if condition():
-                return
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "it never happened"
             await self.pilot.pause(0.005)
-        raise AssertionError("it never happened")
 
     async def ended(self) -> None:
         """Until the program is about to end, by itself or with a defect."""
-        for _ in range(2000):
-            if self.window._exit or self.window.defect is not None:
-                return
+        end = time.monotonic() + PATIENCE
+        while not self.window._exit and self.window.defect is None:
+            assert time.monotonic() < end, "it never ended"
             await asyncio.sleep(0.005)
-        raise AssertionError("it never ended")
 
     async def loaded(self) -> None:
         await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
@@ -146,7 +147,10 @@ class Drive:
         return [place.row for place in timeline.list_places(0, timeline.lines)]
 
     def lines(self, widget: Widget | None = None) -> list[str]:
-        """The text on the screen, or on a widget's part of it."""
+        """The text on the screen, or on a widget's part of it, also where it is about to be painted."""
+        for each in self.window.screen.walk_children(PaintedWidget):
+            if each._is_requested:
+                each._compare()
         strips = self.window.screen._compositor.render_strips()
         texts = [strip.text for strip in strips]
         if widget is None:

@@ -9,7 +9,7 @@ import pytest
 
 from tui.background import PENDING_TASKS, BackgroundWorker, Call, PendingTasks
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def test_only_what_began_before_is_waited_for() -> None:

@@ -44,7 +44,7 @@ def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
 
     def waiting(wanted: Filter, *rest: object) -> filter_worker.FilterResult:
         if filters in wanted.text:
-            assert gate.wait(30)
+            assert gate.wait(60)
         return ask(wanted, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:

@@ -193,7 +193,7 @@ def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> Non
     gate = Event()
 
     def waiting() -> object:
-        gate.wait(30)
+        gate.wait(60)
         return read_field_names()
 
     monkeypatch.setattr(input_advice, "read_field_names", waiting)

@@ -183,7 +183,7 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, search = Event(), find.iterate_matches
 
     def waiting(*arguments: object, **rest: object) -> Iterator[find.SearchStep]:
-        gate.wait(30)
+        gate.wait(60)
         return search(*arguments, **rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(find, "iterate_matches", waiting)

@@ -151,7 +151,7 @@ def test_escape_stops_it_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp
         for part in parts(asked, rows):
             yield part
             begun.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
 
     monkeypatch.setattr(forms, "_parts", slow)
 

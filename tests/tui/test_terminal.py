@@ -47,12 +47,12 @@ async def heard(*sent: bytes) -> list[Message]:
         for each in sent:
             os.write(ours, each)
             await asyncio.sleep(0.15)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not any(isinstance(each, Key) and each.key == "z" for each in ear.heard) and time.monotonic() < end:
             await asyncio.sleep(0.01)
     finally:
         ear.exit_event.set()
-        reading.join(10)
+        reading.join(60)
         os.close(ours)
         os.close(theirs)
     return ear.heard

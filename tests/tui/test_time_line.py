@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.tui.driving import Drive, driven
+from tui.screens import activity as activity_screen
 
 BASE = "operation == Fetch or operation == Heartbeat"
 
@@ -29,7 +32,7 @@ def _read_time(text: str) -> int:
 
 
 @driven(size=(120, 30))
-async def test_the_list_follows_a_brush(found: Drive) -> None:
+async def test_the_list_follows_a_brush(found: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     activity = found.main.activity.meter
     await found.filter(BASE)
     rows = found.rows()
@@ -37,8 +40,11 @@ async def test_the_list_follows_a_brush(found: Drive) -> None:
     line = found.text("time-line")
     assert "◆" in line
 
-    await found.press("b", "shift+right", "shift+right", "shift+right", "shift+left")
-    assert found.rows() == rows
+    with monkeypatch.context() as patch:
+        patch.setattr(activity_screen, "BRUSH_PAUSE", 600.0)
+        await found.press("b", "shift+right", "shift+right", "shift+right")
+        assert found.rows() == rows
+    await found.press("shift+left")
     inside = await brushed(found, rows)
     assert 0 < len(inside) < len(rows)
     assert found.rows() == inside

@@ -18,7 +18,7 @@ from tests.namespaces import in_namespace, privileged
 from tests.tui.driving import KAFKA
 
 PROGRAM = Path(sys.executable).parent / "wireanalyze"
-PATIENCE = 30
+PATIENCE = 60
 TRAFFIC = Path(__file__).parent.parent / "analyzer" / "capture" / "live_traffic.py"
 STREAM, PORT, MESSAGES = 2, 29092, 6
 

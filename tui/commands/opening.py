@@ -90,8 +90,8 @@ def merge_file(main: MainScreen) -> None:
 
 
 def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then: Callable[[Session], object]) -> None:
+    from tui.screens.file_lines import OpenDialog
     from tui.screens.input_line import LineQuestion
-    from tui.screens.open_line import OpenDialog
 
     recent = [shorten_path(path) for entry in list_entries(main.saved_state) for path in entry.paths]
     main.open_dialog(OpenDialog(main.palette, LineQuestion(what, HINT, "", read), recent), then)
@@ -99,7 +99,7 @@ def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then:
 
 def _read_names(main: MainScreen, text: str, before: tuple[str, ...] = ()) -> Session:
     """Returns a session of the files that a text means, behind others. Raises UserError."""
-    from tui.model.path_completion import list_files
+    from tui.screens.file_lines import list_files
 
     return main.session.reopen_with_rules(inputs=[*before, *(path for path in list_files(text) if path not in before)])
 

@@ -15,10 +15,10 @@ from analyzer.query.fields.catalog import UnknownField, find_field, find_near
 from analyzer.query.fields.path import FieldKind, FieldPath, RowKey, find_names
 from analyzer.query.fields.possible import list_possible_values
 from analyzer.query.filter import units
-from analyzer.query.filter.errors import FilterError, Span
 from analyzer.query.filter.nodes import (
     Call,
     Comparison,
+    FilterError,
     Junction,
     Literal,
     Name,
@@ -28,6 +28,7 @@ from analyzer.query.filter.nodes import (
     Range,
     Slice,
     SliceRange,
+    Span,
     Value,
 )
 from analyzer.query.filter.operators import OPERATORS, Operand, Pattern

@@ -9,6 +9,8 @@ from typing import Any
 from dissectors.correlator import BoundedTable, Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.message import Path, Role
 from dissectors.pulsar.commands import commands
+from dissectors.pulsar.tables import table
+from dissectors.table_check import TableCheck
 
 PULSAR = "pulsar"
 
@@ -64,3 +66,20 @@ class ProxiedBrokers:
     def find_broker(self, stream: int) -> str | None:
         """Returns the broker behind a proxy; None without a proxy."""
         return self._urls.get(stream)
+
+
+class PulsarCheck(TableCheck):
+    """A check whose sentences are in tables/checks.json."""
+
+    table = staticmethod(table)
+
+
+def name_producer(number: int, topic: str | None) -> str:
+    """Returns the name of a producer for sentences."""
+    return f"producer {number}" + (f" of {topic}" if topic else "")
+
+
+def name_consumer(number: int, values: Mapping[str, Any]) -> str:
+    """Returns the name of a consumer for sentences, from its SUBSCRIBE."""
+    names = [(key, read_text(values, key)) for key in ("subscription", "topic")]
+    return ", ".join([f"consumer {number}", *(f"{key} {name}" for key, name in names if name is not None)])

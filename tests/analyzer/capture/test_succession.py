@@ -30,6 +30,7 @@ from tests.analyzer.capture.writers import T0, Ng, ethernet, ipv4, segment, udp
 from tests.analyzer.wire import rows_of
 
 ROOT = Path(__file__).parents[3]
+PATIENCE = 60.0
 NG = Ng()
 HEAD = NG.section() + NG.interface(link=1)
 PAYLOADS = [f"packet {number}".encode() for number in range(60)]
@@ -67,7 +68,7 @@ def reading(files: FileSuccession) -> Iterator[Reader]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.002)
@@ -155,7 +156,7 @@ def test_a_file_is_read_while_it_grows_and_whatever_becomes_of_its_name(tmp_path
         files.add_file(written(tmp_path / "2", BLOCKS[2:9]))
         until(lambda: len(reader.payloads) == 9)
         files.finish()
-        reader.join(30)
+        reader.join(PATIENCE)
         assert reader.payloads == PAYLOADS[:9]
         assert [info.packets for info in reader.packets.files] == [2, 7]
         assert reader.packets.findings == []
@@ -243,7 +244,7 @@ def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
         until(lambda: len(reader.payloads) == 1)
         os.truncate(path, len(HEAD) + len(BLOCKS[0]))
         files.finish()
-        reader.join(30)
+        reader.join(PATIENCE)
         assert reader.packets.findings == []
 
 
@@ -262,7 +263,7 @@ def test_a_silence_is_an_empty_block(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(feed, "IDLE", 0.02)
     files = FileSuccession()
     with PacketReader(files) as packets:
-        timeout = threading.Timer(20, packets.stop)
+        timeout = threading.Timer(PATIENCE, packets.stop)
         timeout.start()
         files.add_file(written(tmp_path / "a.pcapng", BLOCKS))
         blocks = packets.blocks()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from analyzer.session import Session
 from tests.program import run
 
 ROOT = Path(__file__).parents[3]
+PATIENCE = 60
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
 SASL = str(ROOT / "tests" / "golden" / "kafka" / "k24_sasl_v0.pcap.zst")
 FETCHES = "kafka.api_key == 1 && role == response"
@@ -170,9 +173,12 @@ def test_interrupted_in_between(number: int, tmp_path: Path) -> None:
     try:
         with pipe.open("wb", buffering=0) as file:
             file.write(Path(KAFKA).read_bytes()[:20_000])
-            time.sleep(0.5)
+            end = time.monotonic() + PATIENCE
+            while any(fcntl.ioctl(file, termios.FIONREAD, bytes(4))):  # until it has read what the pipe had
+                assert time.monotonic() < end
+                time.sleep(0.02)
             process.send_signal(number)
-            assert process.wait(20) != 0
+            assert process.wait(PATIENCE) != 0
     finally:
         process.kill()
         process.wait()

@@ -289,7 +289,7 @@ def test_it_ends_by_itself_as_the_given_user(network: Network, folder: Path) -> 
     spool.mkdir()
     spool.chmod(EVERYBODY)
     begin = ["env", f"TMPDIR={spool}"]
-    options = ("-i", "v0", *TCP, "-c", "30", "-a", "duration:20", "-Z", "nobody")
+    options = ("-i", "v0", *TCP, "-c", "30", "-a", "duration:200", "-Z", "nobody")
     with sniffing(network, folder, *options, begin=begin, wait=False) as running:
         until("the spool", lambda: list(spool.iterdir()), lambda: ended(running))
         assert os.stat(f"/proc/{running.pid}").st_uid == NOBODY
@@ -316,7 +316,7 @@ def test_it_ends_when_nobody_reads_any_more(network: Network, folder: Path) -> N
         assert json.loads(running.process.stdout.readline())["number"] == 1
         running.process.stdout.close()
         assert running.wait() == 0
-    assert running.said == ""
+    assert [line for line in running.said.splitlines() if "Rows " not in line] == []  # a busy machine is told of them
     assert parsed(listed(folder, *NDJSON))
 
 
@@ -408,12 +408,12 @@ def test_a_terminal_shows_the_state(network: Network, folder: Path, messages: in
 
 
 def read_until(terminal: int, text: str) -> str:
-    found, end = "", time.monotonic() + PATIENCE
-    while text not in found:
-        assert time.monotonic() < end, f"{text} was not said: {found}"
-        if select.select([terminal], [], [], PATIENCE)[0]:
-            found += os.read(terminal, 4096).decode()
-    return found
+    found, end = b"", time.monotonic() + PATIENCE
+    while text.encode() not in found:
+        assert time.monotonic() < end, f"{text} was not said: {found.decode(errors='replace')}"
+        if select.select([terminal], [], [], 1)[0]:
+            found += os.read(terminal, 4096)
+    return found.decode(errors="replace")
 
 
 REFUSED = [

@@ -33,7 +33,7 @@ from tui.web.server import PageServer, open_socket
 
 pytestmark = pytest.mark.xdist_group("web")
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
-PATIENCE = 30
+PATIENCE = 60
 
 
 def test_it_is_a_command() -> None:
@@ -343,8 +343,10 @@ def test_the_program_behind_a_page(tmp_path: Path) -> None:
                 await first.send("stdin", "q")
                 await first.send("stdin", "q")
                 await first.ended()
-                (other,) = children(pid)
-            return [other]
+                async with asyncio.timeout(PATIENCE):
+                    while len(found := children(pid)) != 1:
+                        await asyncio.sleep(0.02)
+            return found
 
     words = ["-Y", "protocol == kafka", "--", name]
     command = [sys.executable, "-P", "-m", "analyzer.cli", "web", *words]

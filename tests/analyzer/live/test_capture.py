@@ -11,6 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +31,7 @@ from analyzer.live.run_monitor import MOST_SAMPLES, RunMonitor
 from tests.analyzer.live.worlds import ABLE, trial, world
 from tests.namespaces import privileged
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 CHILD = """
 import os, sys, time
@@ -80,8 +82,7 @@ def capturing(script: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCapt
     monkeypatch.setattr(module, "become", lambda who: None)
     with LiveCapture(CaptureRequest()) as found:
         yield found
-    assert found._child.poll() is not None
-    assert not found._listener.is_alive()
+    until(lambda: found._child.poll() is not None and not found._listener.is_alive())
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -210,27 +211,31 @@ def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch:
 
 
 def test_one_that_hangs_is_killed(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.3)
-    script = "say(ReadyMessage()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\n"
+    script = "import signal; signal.signal(15, signal.SIG_IGN)\nsay(ReadyMessage()); file(heard().path)\n"
     script += "while True: time.sleep(9)"
     following = Following()
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, following)
         capture.stop()
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=partial(next, count())))  # each look: a second
     assert capture.stopped
     assert following.heard[-1] == ("ended", "")
     assert list(spools.iterdir()) == []
 
 
 def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.6)
+    """Longer than one that is silent: by a clock that each of its words moves on by half of that time."""
     script = (
         "say(ReadyMessage()); file(heard().path); sys.stdin.read()\n"
-        "for n in range(8): time.sleep(0.1); say(CountMessage(n, 0, 0))\nsay(RunEndMessage(99, 0, 0))"
+        "for n in range(1, 9): say(CountMessage(n, 0, 0)); time.sleep(0.05)\nsay(RunEndMessage(9, 0, 0))"
     )
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, Following())
-    assert (capture.health(0).captured, capture.problem) == (99, None)
+        run = capture._run
+        assert run is not None
+        clock = SimpleNamespace(monotonic=lambda: run.health.captured * module.PATIENCE / 2)
+        monkeypatch.setattr(module, "time", clock)
+    assert (capture.health(0).captured, capture.problem) == (9, None)
 
 
 def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

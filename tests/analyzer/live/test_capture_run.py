@@ -41,6 +41,7 @@ def test_what_another_tap_may_still_come_before_is_retained(tmp_path: Path) -> N
     times = [int(each.split()[0]) for each in content(merging.take_due(T0 + 6), tmp_path / "a")]
     assert times == [1, 2, 3]
     assert merging
+    assert merging.take_due(T0 + 6 + HOLD, {1}) is None, "the other one has more at hand, which may be older"
     assert len(content(merging.take_due(T0 + 6 + HOLD), tmp_path / "a")) == 1
     assert not merging
 

@@ -110,6 +110,12 @@ def test_tags_that_the_kernel_takes_off_are_there(ring: Ring, tmp_path: Path) ->
     assert frames_in(tmp_path / "1") == [frame[:60] for frame in tagged]
 
 
+def packets_in(path: Path) -> int:
+    with PacketReader([path]) as packets:
+        list(packets.blocks())
+        return packets.counts.packets
+
+
 @in_own_network
 @LIBPCAP
 def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
@@ -137,14 +143,14 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
                     left = 200_000
                     while left:
                         left -= len(accepted.recv(left))
-        time.sleep(0.2)
+        counts = [all_of(tap, tmp_path / f"{number}") for number, tap in enumerate(taps)]
+        end = time.monotonic() + PATIENCE
+        while packets_in(recorded) < counts[0] and time.monotonic() < end:
+            time.sleep(0.05)
     finally:
         other.terminate()
         other.communicate(timeout=PATIENCE)
-    counts = [all_of(tap, tmp_path / f"{number}") for number, tap in enumerate(taps)]
-    with PacketReader([recorded]) as packets:
-        list(packets.blocks())
-        assert packets.counts.packets == counts[0] == counts[1]
+    assert packets_in(recorded) == counts[0] == counts[1]
     plain, cooked = frames_in(recorded), frames_in(tmp_path / "1")
     # Two processors may have come to two sockets in different orders.
     assert sorted(frames_in(tmp_path / "0")) == sorted(plain)
@@ -195,7 +201,7 @@ def test_an_interface_that_goes(ring: Ring, change: str, text: str, back: str | 
         tap.begin()
         assert tap.problem == text
     else:
-        shell(f"{back}; for each in $(seq 100); do ip link show v0 | grep -q 'state UP' && exit; sleep 0.05; done")
+        shell(f"{back}; for each in $(seq 1200); do ip link show v0 | grep -q 'state UP' && exit; sleep 0.05; done")
         tap.begin()
         send(FRAMES[:5])
         assert all_of(tap, tmp_path / "a") == 5

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,7 +154,8 @@ def test_interfaces_that_go_one_after_the_other(tmp_path: Path) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
             out.bind(("127.0.0.1", 0))
             out.sendto(b"still", out.getsockname())
-        time.sleep(0.1)
+        while child.hear(CountMessage).packets < 6:  # who took this packet has seen what became of v1
+            pass
         shell("ip link set lo down")
         stopped = child.hear(RunEndMessage)
     assert (stopped.packets, stopped.problem) == (6, "v1 is gone. lo is down.")
@@ -248,6 +248,7 @@ class Endless:
         ends = np.arange(1, 101) * len(blocks[0])
         self._taken = PacketBatch(100, int(ends[-1]), T0, b"".join(blocks), ends)
         self._running = False
+        self.halted = threading.Event()
         self.description = InterfaceDescription("lo", 1)
 
     def fileno(self) -> int:
@@ -264,6 +265,7 @@ class Endless:
 
     def halt(self) -> None:
         self._running = False
+        self.halted.set()
 
     def close(self) -> None:
         os.close(self._zeros)
@@ -289,10 +291,17 @@ def test_bounds_end_a_run_whatever_taps_do(
     tap = Endless()
     sniffer = Sniffer([tap], CaptureRequest(until=until), ChannelReader(pipes[0]), ChannelWriter(pipes[3]))
     os.write(pipes[1], encode_message(StartCommand(str(tmp_path / "a"))).encode())
-    ending = threading.Timer(0.25, lambda: (sniffer.end(), os.write(pipes[5], b"x")))
+
+    def end() -> None:
+        assert tap.halted.wait(PATIENCE)
+        sniffer.end()
+        os.write(pipes[5], b"x")
+
+    ending = threading.Thread(target=end)
     with within(PATIENCE):  # some 0.1 s
         ending.start()
         sniffer.work(pipes[4])
+    ending.join()
     tap.close()
     found = captured(tmp_path / "a")
     assert found >= least

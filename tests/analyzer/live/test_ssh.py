@@ -21,7 +21,7 @@ from analyzer.live.ssh import RemoteInterface, SshTap
 from tests.namespaces import privileged
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,10 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         pytest.skip("needs ssh and sshd")
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    taken = socket.socket()
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    taken.bind(("127.0.0.1", 0))  # sshd may listen there beside it, and nobody else gets the port
+    port: int = taken.getsockname()[1]
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("sh", "cat", request.param):
@@ -96,7 +97,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/config "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    with subprocess.Popen([SSHD, "-D", "-e", "-f", str(tmp_path / "sshd")], stderr=subprocess.DEVNULL) as server:
+    with taken, subprocess.Popen([SSHD, "-D", "-e", "-f", str(tmp_path / "sshd")], stderr=subprocess.DEVNULL) as server:
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             try:

@@ -21,7 +21,7 @@ from analyzer.live.capture import LiveCapture
 from analyzer.live.capture_request import CaptureRequest
 
 DATAGRAMS = 20
-PATIENCE = 30.0
+PATIENCE = 60.0
 TOLD = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs")
 
 

@@ -39,7 +39,7 @@ from analyzer.live.channel import (
 
 ROOT = Path(__file__).parents[3]
 NEW_NETWORK, NEW_MOUNTS = 0x40000000, 0x00020000
-PATIENCE = 30.0
+PATIENCE = 60.0
 MTU = 20_000
 OTHER_END = {"v0": "v1", "v1": "v0"}
 SOL_PACKET, STATISTICS, IGNORE_OUTGOING, ALL_PROTOCOLS = 263, 6, 23, 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,11 +12,11 @@ from analyzer.pipeline.spark_servers import check_master, connect_session
 
 
 @pytest.fixture
-def closed() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+def closed() -> Iterator[int]:
+    """A port on which nobody listens, and which nobody else gets meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 @pytest.mark.parametrize(

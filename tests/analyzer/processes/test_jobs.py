@@ -20,6 +20,7 @@ from tests.program import run
 CAPTURES = Path(__file__).parents[3] / "captures"
 KAFKA, PULSAR, ZOOKEEPER = (str(CAPTURES / name) for name in ("kafka.pcap", "pulsar.pcap.zst", "zookeeper.pcap.zst"))
 
+PATIENCE = 60
 CHUNKS = str(CAPTURES.parent / "tests/golden/pulsar/go4_chunks.pcap.zst")
 
 LISTS = [
@@ -82,7 +83,9 @@ MAP = """
 
 def printed(jobs: int, start: int = -1, act: str = "pass", run: str = PRINT) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(start=start, act=act, run=run.format(jobs=jobs))
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 16])
@@ -125,7 +128,7 @@ def test_nobody_reads_any_more() -> None:
         reader.stdout.read(10)
         reader.stdout.close()
         assert b"BrokenPipeError" in reader.stderr.read()
-        assert reader.wait(30) == 1
+        assert reader.wait(PATIENCE) == 1
 
 
 def alive(group: int) -> bool:
@@ -140,14 +143,14 @@ def alive(group: int) -> bool:
 @pytest.mark.parametrize("run", [PRINT, MAP])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_all_end_with_the_one_that_is_interrupted(run: str, number: signal.Signals) -> None:
-    act = "print('here', flush=True); import time; time.sleep(60)"
+    act = "print('here', flush=True); import time; time.sleep(600)"
     program = PROGRAM.format(start=9, act=act, run=run.format(jobs=4))
     with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, start_new_session=True) as parent:
         assert parent.stdout is not None
         assert any(b"here" in line for line in parent.stdout)
         os.kill(parent.pid, number)
-        parent.communicate(timeout=2)
-        until = time.monotonic() + 2
+        parent.communicate(timeout=PATIENCE)
+        until = time.monotonic() + PATIENCE
         while alive(parent.pid) and time.monotonic() < until:
             time.sleep(0.01)
         assert not alive(parent.pid)
@@ -159,7 +162,6 @@ def test_the_same_bytes(command: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     alone = run(*command, "--jobs", "1")
     monkeypatch.setattr(shared_printing, "FIRST", 20)
     monkeypatch.setattr(printer, "TOGETHER", 100)
-    monkeypatch.setattr(printer, "TOGETHER_SHORT", 100)
     monkeypatch.setattr(reports, "FRAGMENT", 100)
     monkeypatch.setattr(jobs, "LEAST", 100)
     monkeypatch.setattr(pcapng, "TOGETHER", 100)

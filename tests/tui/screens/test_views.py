@@ -248,7 +248,7 @@ def test_keys_do_not_wait_for_what_is_being_made(monkeypatch: pytest.MonkeyPatch
         work.subject = "topics"
         work.report_progress(7, 10)
         yield [TextView(name, "not yet") for name in statistics.STATISTICS_VIEWS]
-        gate.wait(30)
+        gate.wait(60)
         work.raise_if_cancelled()
         raise AssertionError("somebody wanted it")
 
