@@ -21,7 +21,7 @@ MOST = 10
 def tell_findings(session: Session) -> None:
     """Prints the findings of files and connections."""
     sys.stdout.flush()
-    for text in _list_notes(session) if is_verbose() else _fewer(session):
+    for text in (_format_note(each, each.text) for each in session.findings) if is_verbose() else _fewer(session):
         click.echo(sentence(text), err=True)
 
 
@@ -29,10 +29,6 @@ def streams_to(session: Analysis, some: int, port: int) -> str:
     """Formats how many of the connections to a port are meant: `3 of 400 streams to port 9092`."""
     every = int(np.count_nonzero(find_server_ports(session) == port))
     return f"{some:,} of {every:,} stream{'' if every == 1 else 's'} to port {port}"
-
-
-def _list_notes(session: Session) -> Iterator[str]:
-    return (_format_note(each, each.text) for each in session.findings)
 
 
 def _fewer(session: Session) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.commands.sorting import restore_order
+from tui.commands.columns import restore_order
 from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
