@@ -167,7 +167,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ),
         (
             "number_sign",
-            "commenting.write_comment",
+            "navigation.write_comment",
             "#",
             "comment on this message; w saves comments as pcapng",
             "",
