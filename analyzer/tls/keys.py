@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from analyzer.tls import key_log
 from analyzer.tls.cipher import RecordCipher, make_cipher
 from analyzer.tls.handshake import ClientHello, ServerHello
 from analyzer.tls.key_schedule import (
@@ -31,129 +30,6 @@ from analyzer.tls.key_schedule import (
     update_secret,
 )
 from analyzer.tls.suites import Suite
-
-
-class Secrets(Protocol):
-    """Finds secrets; implemented by KeyRing.
-
-    version: counts additions. grows: a secret may arrive after the bytes that need it, as in a live capture.
-    """
-
-    version: int
-    grows: bool
-
-    def refresh(self) -> bool:
-        """Looks for new secrets; returns whether there were any."""
-
-    def find(self, label: str, identifier: bytes) -> bytes | None:
-        """Returns a secret by its label and identifier, as in a key log."""
-
-    def learn(self, label: str, identifier: bytes, secret: bytes) -> None:
-        """Adds a secret derived with a private key."""
-
-    def decrypt_premaster(self, certificate: bytes, encrypted: bytes) -> bytes | None:
-        """Returns an RSA premaster secret if the private key of a certificate (DER) is there."""
-
-
-class Epoch(IntEnum):
-    """The kind of secret under which a direction sends."""
-
-    CLEAR = 0
-    EARLY = 1
-    HANDSHAKE = 2
-    TRAFFIC = 3
-
-
-_LABELS = {
-    (Epoch.EARLY, True): key_log.CLIENT_EARLY,
-    (Epoch.HANDSHAKE, True): key_log.CLIENT_HANDSHAKE,
-    (Epoch.HANDSHAKE, False): key_log.SERVER_HANDSHAKE,
-    (Epoch.TRAFFIC, True): key_log.CLIENT_TRAFFIC,
-    (Epoch.TRAFFIC, False): key_log.SERVER_TRAFFIC,
-}
-
-MOST_GENERATIONS = 1 << 10
-"""Maximum number of key updates of a direction; each derives its secret from the first, so the cost is quadratic."""
-
-
-class RsaExchange(NamedTuple):
-    """Holds the public data of an RSA key exchange. `transcript`: the messages up to it, b"" if not needed."""
-
-    certificate: bytes
-    encrypted: bytes
-    transcript: bytes
-
-
-class Parameters(NamedTuple):
-    """Holds the parameters that both hellos agreed on."""
-
-    client: ClientHello
-    server: ServerHello
-    suite: Suite
-    exchange: RsaExchange | None = None
-
-    def find_cipher(
-        self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int = 0
-    ) -> RecordCipher | None:
-        """Returns the cipher for the records of a direction; None if the secret is unknown. generation: key updates."""
-        keys = self._find_keys(secrets, from_client, epoch, generation)
-        return None if keys is None else make_cipher(self.suite, keys, encrypt_then_mac=self.server.encrypt_then_mac)
-
-    def _find_keys(self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int) -> KeyMaterial | None:
-        if not self.suite.is_tls13:
-            master = self._find_master(secrets)
-            if master is None or len(master) != MASTER:
-                return None
-            return derive_key_block(master, self.client.random, self.server.random, self.suite)[not from_client]
-        secret = secrets.find(_LABELS[epoch, from_client], self.client.random)
-        if secret is None or len(secret) != measure_digest(self.suite.hash) or generation > MOST_GENERATIONS:
-            return None
-        for _ in range(generation):
-            secret = update_secret(secret, self.suite)
-        return derive_traffic_keys(secret, self.suite)
-
-    def _find_master(self, secrets: Secrets) -> bytes | None:
-        """Returns the master secret: by the client's random, by the key exchange, or of the resumed session."""
-        master = secrets.find(key_log.CLIENT_RANDOM, self.client.random)
-        if master is None and self.exchange is not None:
-            master = self._exchange_master(self.exchange, secrets)
-        return self._find_resumed(secrets) if master is None else master
-
-    def _find_resumed(self, secrets: Secrets) -> bytes | None:
-        """Returns the master secret of the resumed session, and keeps it for exports of this session's secrets."""
-        master = None
-        if self.client.ticket:
-            master = secrets.find(key_log.SESSION_ID, name_ticket(self.client.ticket))
-        if master is None and self.server.session_id:
-            master = secrets.find(key_log.SESSION_ID, self.server.session_id)
-        if master is not None:
-            secrets.learn(key_log.CLIENT_RANDOM, self.client.random, master)
-        return master
-
-    def _exchange_master(self, exchange: RsaExchange, secrets: Secrets) -> bytes | None:
-        premaster = secrets.find(key_log.RSA, exchange.encrypted[:8])
-        if premaster is None:
-            premaster = secrets.decrypt_premaster(exchange.certificate, exchange.encrypted)
-        if premaster is None:
-            return None
-        if self.server.extended_master:
-            master = derive_extended_master(premaster, exchange.transcript, self.suite.hash)
-        else:
-            master = derive_master(premaster, self.client.random + self.server.random, self.suite.hash)
-        secrets.learn(key_log.CLIENT_RANDOM, self.client.random, master)
-        return master
-
-    def learn_session(self, secrets: Secrets, identifier: bytes) -> None:
-        """Keeps the master secret for a session that this id or ticket will resume (TLS 1.2)."""
-        master = self._find_master(secrets)
-        if master is not None and identifier:
-            secrets.learn(key_log.SESSION_ID, identifier, master)
-
-
-def name_ticket(ticket: bytes) -> bytes:
-    """Returns a short identifier of a ticket."""
-    return hashlib.sha256(ticket).digest()
-
 
 CLIENT_RANDOM, RSA, SESSION_ID = "CLIENT_RANDOM", "RSA", "RSA Session-ID"
 CLIENT_EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
@@ -243,3 +119,125 @@ class LineBuffer:
     def peek(self) -> bytes:
         """Returns the incomplete line: the last line of a file may lack its line end."""
         return self._rest
+
+
+class Secrets(Protocol):
+    """Finds secrets; implemented by KeyRing.
+
+    version: counts additions. grows: a secret may arrive after the bytes that need it, as in a live capture.
+    """
+
+    version: int
+    grows: bool
+
+    def refresh(self) -> bool:
+        """Looks for new secrets; returns whether there were any."""
+
+    def find(self, label: str, identifier: bytes) -> bytes | None:
+        """Returns a secret by its label and identifier, as in a key log."""
+
+    def learn(self, label: str, identifier: bytes, secret: bytes) -> None:
+        """Adds a secret derived with a private key."""
+
+    def decrypt_premaster(self, certificate: bytes, encrypted: bytes) -> bytes | None:
+        """Returns an RSA premaster secret if the private key of a certificate (DER) is there."""
+
+
+class Epoch(IntEnum):
+    """The kind of secret under which a direction sends."""
+
+    CLEAR = 0
+    EARLY = 1
+    HANDSHAKE = 2
+    TRAFFIC = 3
+
+
+_LABELS = {
+    (Epoch.EARLY, True): CLIENT_EARLY,
+    (Epoch.HANDSHAKE, True): CLIENT_HANDSHAKE,
+    (Epoch.HANDSHAKE, False): SERVER_HANDSHAKE,
+    (Epoch.TRAFFIC, True): CLIENT_TRAFFIC,
+    (Epoch.TRAFFIC, False): SERVER_TRAFFIC,
+}
+
+MOST_GENERATIONS = 1 << 10
+"""Maximum number of key updates of a direction; each derives its secret from the first, so the cost is quadratic."""
+
+
+class RsaExchange(NamedTuple):
+    """Holds the public data of an RSA key exchange. `transcript`: the messages up to it, b"" if not needed."""
+
+    certificate: bytes
+    encrypted: bytes
+    transcript: bytes
+
+
+class Parameters(NamedTuple):
+    """Holds the parameters that both hellos agreed on."""
+
+    client: ClientHello
+    server: ServerHello
+    suite: Suite
+    exchange: RsaExchange | None = None
+
+    def find_cipher(
+        self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int = 0
+    ) -> RecordCipher | None:
+        """Returns the cipher for the records of a direction; None if the secret is unknown. generation: key updates."""
+        keys = self._find_keys(secrets, from_client, epoch, generation)
+        return None if keys is None else make_cipher(self.suite, keys, encrypt_then_mac=self.server.encrypt_then_mac)
+
+    def _find_keys(self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int) -> KeyMaterial | None:
+        if not self.suite.is_tls13:
+            master = self._find_master(secrets)
+            if master is None or len(master) != MASTER:
+                return None
+            return derive_key_block(master, self.client.random, self.server.random, self.suite)[not from_client]
+        secret = secrets.find(_LABELS[epoch, from_client], self.client.random)
+        if secret is None or len(secret) != measure_digest(self.suite.hash) or generation > MOST_GENERATIONS:
+            return None
+        for _ in range(generation):
+            secret = update_secret(secret, self.suite)
+        return derive_traffic_keys(secret, self.suite)
+
+    def _find_master(self, secrets: Secrets) -> bytes | None:
+        """Returns the master secret: by the client's random, by the key exchange, or of the resumed session."""
+        master = secrets.find(CLIENT_RANDOM, self.client.random)
+        if master is None and self.exchange is not None:
+            master = self._exchange_master(self.exchange, secrets)
+        return self._find_resumed(secrets) if master is None else master
+
+    def _find_resumed(self, secrets: Secrets) -> bytes | None:
+        """Returns the master secret of the resumed session, and keeps it for exports of this session's secrets."""
+        master = None
+        if self.client.ticket:
+            master = secrets.find(SESSION_ID, name_ticket(self.client.ticket))
+        if master is None and self.server.session_id:
+            master = secrets.find(SESSION_ID, self.server.session_id)
+        if master is not None:
+            secrets.learn(CLIENT_RANDOM, self.client.random, master)
+        return master
+
+    def _exchange_master(self, exchange: RsaExchange, secrets: Secrets) -> bytes | None:
+        premaster = secrets.find(RSA, exchange.encrypted[:8])
+        if premaster is None:
+            premaster = secrets.decrypt_premaster(exchange.certificate, exchange.encrypted)
+        if premaster is None:
+            return None
+        if self.server.extended_master:
+            master = derive_extended_master(premaster, exchange.transcript, self.suite.hash)
+        else:
+            master = derive_master(premaster, self.client.random + self.server.random, self.suite.hash)
+        secrets.learn(CLIENT_RANDOM, self.client.random, master)
+        return master
+
+    def learn_session(self, secrets: Secrets, identifier: bytes) -> None:
+        """Keeps the master secret for a session that this id or ticket will resume (TLS 1.2)."""
+        master = self._find_master(secrets)
+        if master is not None and identifier:
+            secrets.learn(SESSION_ID, identifier, master)
+
+
+def name_ticket(ticket: bytes) -> bytes:
+    """Returns a short identifier of a ticket."""
+    return hashlib.sha256(ticket).digest()
