@@ -115,7 +115,7 @@ def command(
             name = full[wanted] if wanted in full else choose_report(session, wanted)
             table = _read_report(session, [known[name]])[0]
             _print(name, table, form)
-            return FAULT if any(table.report.is_fault(table.report.cells(entry)) for entry in table.entries) else 0
+            return FAULT if table.has_fault() else 0
     return 0
 
 
