@@ -225,7 +225,8 @@ class ReportReading:
 
     def _read_bodies(self, rows: Ints, plans: Sequence[_Plan | None]) -> Iterator[ReadBody]:
         """Yields what is wanted of each row; those that are like others have been read with them."""
-        similar = np.flatnonzero([plan is not None and plan.is_of_fields for plan in plans])
+        wanted = {id(plan): plan is not None and plan.is_of_fields for plan in plans}
+        similar = np.flatnonzero([wanted[id(plan)] for plan in plans])
         known = dict(zip(similar.tolist(), self._many.read_rows(rows[similar]), strict=True))
         alone = [place for place in range(len(rows)) if known.get(place) is None]
         messages = iter(read_messages(self._session, rows[alone]))

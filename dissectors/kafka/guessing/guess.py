@@ -206,8 +206,8 @@ def count_bits(length: int) -> float:
 
 def choose_believed(found: Sequence[Candidate]) -> list[Candidate]:
     """Returns those that count beside the likeliest, the likeliest first, with the bits that they need more than it."""
-    if not found:
-        return []
+    if len(found) < 2:
+        return [each._replace(bits=0.0) for each in found]
     best = min(each.bits for each in found)
     return sorted(each._replace(bits=each.bits - best) for each in found if each.bits < best + HOPELESS)
 
