@@ -8,7 +8,7 @@ import pytest
 from analyzer.decode.rows import RowReader
 from analyzer.query.ordering import parse_sort_keys, sort_rows
 from tests.tui.driving import Drive, driven
-from tui.commands.sorting import sort_by
+from tui.commands.columns import sort_by
 
 
 def wanted(found: Drive, keys: str) -> list[int]:

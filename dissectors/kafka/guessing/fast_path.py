@@ -17,7 +17,6 @@ from functools import partial
 
 import numpy as np
 
-from dissectors.kafka.guessing.common import CommonScales, Differ
 from dissectors.kafka.guessing.guess import (
     BODY,
     HOPELESS,
@@ -31,9 +30,11 @@ from dissectors.kafka.guessing.guess import (
     decide,
     descend,
     guess,
+    has_secrets,
     is_whole,
     root,
 )
+from dissectors.kafka.guessing.shared_bytes import CommonScales, Differ
 from dissectors.kafka.guessing.weighing import (
     ABSURD,
     BYTE,
@@ -82,9 +83,8 @@ _SINGLE = ("error", "bool", "uuid", "port", "float64")
 """Kinds that have a price of their own for each value."""
 
 _PRICES = np.array(NUMBERS)
-_ODD = np.ones(256, np.int32)
-_ODD[list(PRINTABLE)] = 0
-_HIGH = np.arange(256, dtype=np.int32) >> 7
+_ODD = bytes(byte not in PRINTABLE for byte in range(256))
+_HIGH = bytes(byte >> 7 for byte in range(256))
 
 Taken = tuple[Column, Column, Column]
 """Which of some messages (places, rising) have a piece, what it costs in bits, and the offset behind it."""
@@ -120,7 +120,21 @@ def _guess_together(messages: Sequence[bytes]) -> list[Guess | None]:
     if len(messages) < FEW:
         return [guess(message) for message in messages]
     found = ColumnScales(messages).list_candidates()
-    return [decide(each, choose_believed(fits)) for each, fits in zip(messages, found, strict=True)]
+    known: dict[tuple[int, int], Guess | None] = {}
+    return [_decide_with(known, each, fits) for each, fits in zip(messages, found, strict=True)]
+
+
+def _decide_with(known: dict[tuple[int, int], Guess | None], message: bytes, fits: Sequence[Candidate]) -> Guess | None:
+    """Decides; `known` keeps what does not depend on the message: the guess of a lone layout that holds no secrets."""
+    if len(fits) != 1:
+        return decide(message, choose_believed(fits))
+    key = fits[0].key, fits[0].version
+    if key in known:
+        return known[key]
+    found = decide(message, choose_believed(fits))
+    if not has_secrets(*key):
+        known[key] = found
+    return found
 
 
 class ColumnScales:
@@ -138,7 +152,9 @@ class ColumnScales:
         self._limit = np.array([count_bits(len(each)) for each in messages])
         self._joined = b"".join([*messages, bytes(_PADDING)])
         self._bytes = np.frombuffer(self._joined, np.uint8)
-        self._odd, self._high = (_count_before(kind[self._bytes]) for kind in (_ODD, _HIGH))
+        self._odd, self._high = (
+            _count_before(np.frombuffer(self._joined.translate(kind), np.uint8)) for kind in (_ODD, _HIGH)
+        )
         self._found: list[list[Candidate]] = [[] for _ in messages]
 
     def list_candidates(self) -> list[list[Candidate]]:
