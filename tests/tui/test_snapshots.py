@@ -71,8 +71,10 @@ async def worked(found: Drive) -> None:
         await found.until(lambda: screen.pane.contents is not None)
     found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
-    await found.filtered()
     await found.until(lambda: found.main.search._worker._search is None)
+    if found.main.ingest.live is None:
+        await found.loaded()  # also of a capture that has just been opened
+    await found.filtered()
     await found.until(lambda: found.main.activity.meter.is_settled)
 
 
