@@ -101,6 +101,13 @@ class TemplateBuilder(Recorder):
         self._add(data)
         return data
 
+    def open_bytes(self, data: Bytes) -> Bytes:
+        """Returns a symbolic value for bytes that are specialised, whose content is read as symbolic values next."""
+        term = data.extent.term
+        self.stretches = [each for each in self.stretches if each is not data]
+        self.leave_open(term.at, term.at + term.size)
+        return Bytes(self, data.extent, data.size)
+
     def add_nested(self, extent: Extent, read: ReadMany, value: Any, numbers: tuple[Integer, ...] = ()) -> NestedValue:
         """Makes a symbolic value for bytes that contain a `value` of their own.
 

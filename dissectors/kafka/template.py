@@ -1,8 +1,7 @@
 """Symbolic values of Kafka's messages, for templates.
 
-Theory. Correlation and client ids are in the header and not part of the body. Messages that may hold a structure within
-bytes match no template: fields with embedded structures, records of topics that coordinators write. An answer without a
-request is guessed once for all answers like it.
+Theory. Correlation and client ids are in the header and not part of the body. Records of topics that coordinators write
+match no template. An answer without a request is guessed once for all answers like it.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding
 from dissectors.kafka.body import find_usual_recipe
 from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id, list_sites
+from dissectors.kafka.nested.template import unfold_template
 from dissectors.kafka.nested.values import may_tell
 from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.template import read_many, read_records
@@ -39,7 +39,7 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
     if key is None or version is None or context.role is Role.RAW:
         return None
     plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
-    if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
+    if plan is None or recipe is None or int.from_bytes(message[:4]) + 4 != len(message):
         return None
     builder = TemplateBuilder(message)
     is_versions_answer = response and context.code == _API_VERSIONS
@@ -54,6 +54,8 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
             builder.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None
+        if list_sites(plan.name):
+            unfold_template(builder, values, plan.name, (context.code is not None and context.extra) or {})
         if context.code is not None and recipe.expert_info is not None:
             doubts = recipe.expert_info.symbolic(values)
         return MessageTemplate(builder, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))

@@ -30,7 +30,7 @@ from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
 
 
-class _Values:
+class ValueAccess:
     """Access to plain values."""
 
     def get(self, struct: dict[str, Any], name: str) -> object:
@@ -55,7 +55,7 @@ class _Values:
             batch["records"] = list(batch["records"])
 
 
-VALUES = _Values()
+VALUES = ValueAccess()
 
 
 def make_unfolding_decoder(decode: Decode, plan: Plan, key: int, response: bool, hints: Hints) -> Decode:
