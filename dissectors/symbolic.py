@@ -53,10 +53,12 @@ class TemplateBuilder(Recorder):
 
     stretches: what may have any length, in order. extents: what encloses something. varints: each takes as many bytes.
     flowing: terms that need not, unless their bytes are pinned. decimals: numbers in digits, also within texts.
+    divides: whether parts of bytes with an inner structure may be symbolic values; else such bytes are one NestedValue.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, divides: bool = True) -> None:
         super().__init__(data)
+        self.divides = divides
         self.extents: list[Extent] = []
         self.checksums: list[Checksum] = []
         self.varints: list[Term] = []
