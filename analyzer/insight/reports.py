@@ -387,7 +387,7 @@ class _Plan(NamedTuple):
     @property
     def is_of_fields(self) -> bool:
         """Returns whether all that is wanted is fields; what a projection makes beside them has a name in brackets."""
-        return not any(path[-1].startswith("(") for path in self.wanting.paths)
+        return not any(path[-1].startswith("(") for path in self.wanting.paths - {REPORTED})
 
     def read_message(self, message: bytes) -> ReadBody:
         """Returns at least the wanted values of a message, and its error."""
