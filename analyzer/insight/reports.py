@@ -21,8 +21,8 @@ from analyzer.decode.content import find_dissector, make_context, read_context, 
 from analyzer.decode.many_values import ManyValues, ReadBody
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
+from analyzer.insight.checks import End, endings
 from analyzer.insight.delay_report import DelayReport, explain_delay, list_delays
-from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
 from analyzer.insight.merging import KIND, Delivery, KindPlan, Merger, plan_kind
 from analyzer.messages import defects

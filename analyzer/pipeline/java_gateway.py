@@ -150,14 +150,6 @@ VERSIONS = (17, 21)
 VERSION_SECONDS = 120
 """A Java that has not told its version by then does not run; on a busy machine a start takes many seconds."""
 
-_SCRIPT = """#!/bin/sh
-for each in "$@"; do
-    shift
-    [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"
-done
-exec {java} "$@" 2>>{log}
-"""
-
 
 def find_java() -> str:
     """Returns the path of a Java that Spark supports. Raises UserError if there is none."""
@@ -195,12 +187,3 @@ def read_java_version(path: str) -> int | None:
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
     return int(found[1]) if found and done.returncode == 0 else None
-
-
-def create_shadow_home(folder: Path, path: str, log: Path) -> Path:
-    """Makes `folder` a JAVA_HOME that runs the Java `path`; what it says goes to `log`."""
-    script = folder / "bin" / "java"
-    script.parent.mkdir(parents=True)
-    script.write_text(_SCRIPT.format(java=shlex.quote(os.path.abspath(path)), log=shlex.quote(str(log))))
-    script.chmod(0o755)
-    return folder

@@ -154,19 +154,15 @@ def read_sorted_pointers(
 
 
 def run_tasks(
-    spark: SparkSession,
-    files: Sequence[CaptureFile],
-    options: Options,
-    begins: Mapping[int, ScanState],
-    states: OpenStates,
-    work: TaskWork,
+    spark: SparkSession, begins: Mapping[int, ScanState], states: OpenStates, work: TaskWork
 ) -> Iterator[TaskResult]:
     """Runs both stages, and yields what tasks say; where they cannot write, also what they have written.
 
     begins: where to read on, by number of a file. states: of connections that go on.
     """
-
     from analyzer.pipeline.task import decode_result, encode_result
+
+    files, options = work.files, work.options
 
     def run_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

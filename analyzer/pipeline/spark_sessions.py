@@ -24,7 +24,6 @@ from analyzer.errors import UserError
 from analyzer.pipeline.class_archive import ClassArchive
 from analyzer.pipeline.java_gateway import (
     JavaProcess,
-    create_shadow_home,
     find_java,
     find_spark_home,
     make_start_error,
@@ -154,7 +153,7 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: s
     """What Java is started with, and Spark's Python side looks up."""
     (jar,) = Path(find_spark_home(), "jars").glob("spark-core_*.jar")
     found = {
-        "JAVA_HOME": str(create_shadow_home(home / "java", java, home / LOG_NAME)),
+        "JAVA_HOME": str(Path(java).resolve().parents[1]),
         "SPARK_HOME": find_spark_home(),
         "SPARK_SCALA_VERSION": jar.name.split("_")[1].split("-")[0],
         "PYSPARK_PYTHON": sys.executable,
