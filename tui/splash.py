@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from rich.color import ColorSystem
 from rich.style import Style
 
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.session import Session
 from tui.inputs import StartOptions
 from tui.loader import Growth, Loader

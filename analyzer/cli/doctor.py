@@ -21,8 +21,7 @@ import numpy as np
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
-from analyzer.cli.notes import streams_to
-from analyzer.cli.nothing import tell_nothing_passes, tell_unread
+from analyzer.cli.nothing import streams_to, tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option, filter_option, jobs_option, share_work
 from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.problem_choice import make_choice

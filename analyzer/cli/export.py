@@ -20,7 +20,7 @@ from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES

@@ -1,4 +1,4 @@
-"""The options of `wireanalyze export`: which fit together, and which rows they select."""
+"""The options of `wireanalyze export`: which fit together, which rows they select, and tables of a ring capture."""
 
 from __future__ import annotations
 

@@ -17,8 +17,7 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.keys import keys_options, make_key_ring
-from analyzer.cli.notes import tell_findings
-from analyzer.cli.nothing import tell_unread
+from analyzer.cli.nothing import tell_findings, tell_unread
 from analyzer.cli.options import share_work
 from analyzer.cli.parameters import OneOf
 from analyzer.cli.settings import settings, tell_no_names, tell_verbose, with_names

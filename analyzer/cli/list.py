@@ -13,8 +13,7 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.inputs import files_options, is_pipe, load_session, open_session, progress
 from analyzer.cli.memory import memory_option
-from analyzer.cli.notes import tell_findings
-from analyzer.cli.nothing import tell_nothing_passes, tell_unread
+from analyzer.cli.nothing import tell_findings, tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, filter_option, jobs_option
 from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.cli.printing import rows_options

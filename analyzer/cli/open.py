@@ -13,7 +13,7 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
-from analyzer.cli.notes import tell_findings
+from analyzer.cli.nothing import tell_findings
 from analyzer.cli.options import decode_as_option, filter_option, theme_option
 from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.settings import settings

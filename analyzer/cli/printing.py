@@ -14,7 +14,7 @@ from analyzer.cli.parameters import OneOf
 from analyzer.cli.settings import settings
 from analyzer.cli.terminal import line_width, mark
 from analyzer.columns.text import safe_text
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.query.column_names import load_presets

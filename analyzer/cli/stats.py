@@ -38,7 +38,7 @@ class Duration(click.ParamType[int]):
         """Parses a duration such as `10s`, and returns it in nanoseconds, at least 1. Raises click.BadParameter."""
         if isinstance(value, int):
             return value
-        from analyzer.query.filter.units import parse_number
+        from analyzer.query.filter.literals import parse_number
 
         found = parse_number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:

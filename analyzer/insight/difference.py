@@ -1,4 +1,4 @@
-"""A difference between captures, with its weight.
+"""A difference between captures, with its weight; tests whether samples differ by more than chance.
 
 Theory. All tests come down to one table of two rows and two columns. If fewer than LARGE cases are expected in one of
 its cells, the probability is exact (Fisher's test for shares, the binomial test for rates), else that of a normal

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import ELLIPSIS
-from analyzer.config.model import Config
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import Config, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES

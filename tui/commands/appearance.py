@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, TimeFormat
 from tui.commands.navigation import find_selected_row
 from tui.model.pane_layout import MODES, Arrangement, PaneName
 from tui.model.times import TIME_FORMAT_KEY

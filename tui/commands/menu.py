@@ -20,7 +20,6 @@ from tui.model.detail import TreeNote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.keys import KeyBinding
     from tui.model.copies import CopySubject
     from tui.screens.chooser import Choice
     from tui.screens.main import MainScreen
@@ -75,7 +74,7 @@ def _open_of_stream(main: MainScreen, stream: int) -> None:
 
 
 def _open_of_row(main: MainScreen, row: int) -> None:
-    from analyzer.query.filter.of_row import list_row_filters
+    from analyzer.query.filter.alike import list_row_filters
 
     session = main.session
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.commands.sorting import restore_order
+from tui.commands.columns import restore_order
 from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
@@ -129,12 +129,8 @@ def _show_session(main: MainScreen, session: Session) -> None:
 
 
 def _replace_session(main: MainScreen, session: Session) -> None:
-    from analyzer.query.filter import compile_filter
-
     main.remember()
-    in_force = main.filter.in_force
-    wanted = None if in_force is None else compile_filter(in_force.text, main.named)
-    fresh = get_window(main).replace_main_screen(session, wanted, title=make_title(list_paths(session)))
+    fresh = get_window(main).replace_main_screen(session, title=make_title(list_paths(session)))
     fresh.call_after_refresh(fresh.show_message, f"{len(list_paths(session))} files are one timeline")
 
 

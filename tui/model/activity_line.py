@@ -202,7 +202,7 @@ class TimeFilter(NamedTuple):
         found = _TIMES.match(text)
         if found is None:
             return cls(text, None)
-        from analyzer.query.filter.units import parse_time  # only who filters on time pays for it
+        from analyzer.query.filter.literals import parse_time  # only who filters on time pays for it
 
         first, end = parse_time(found["first"]), parse_time(found["end"])
         if first is None or end is None or end <= first:

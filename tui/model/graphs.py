@@ -131,7 +131,7 @@ class GraphView(TableView):
 
     def __init__(self, graph: Graph, source: SeriesSource) -> None:
         totals, by = source.totals, source.by
-        names = [_name_series(each.key[0]) for each in totals]
+        names = [NOTHING if each.key[0] is None else each.key[0] for each in totals]
         columns = [make_name_column(names, by or "messages"), *make_metric_columns(totals)]
         keys: Sequence[Hashable] = range(len(totals))
         super().__init__(graph.name, SortableTable(columns), keys, lambda row: None)
@@ -251,7 +251,3 @@ class GraphView(TableView):
         axis = TimeAxis(table.begins, table.length)
         times = axis.get_span(*axis.find_intervals(state.times))
         return FilterLead(combine_filters(condition, write_time_range(*times)))
-
-
-def _name_series(label: Any) -> Any:
-    return NOTHING if label is None else label

@@ -1,4 +1,4 @@
-"""Rows grouped by stream while both grow and the oldest rows are evicted; and the slots of streams that have rows.
+"""Rows grouped by stream while both grow and the oldest rows are evicted; the slots and lines of streams with rows.
 
 Theory. The rows of a stream are scattered over the index, and the fold view asks for the n-th row of a stream. So there
 is one permutation: row numbers sorted by stream, ascending within it, four bytes a row. New rows are merged by moving

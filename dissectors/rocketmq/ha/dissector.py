@@ -26,7 +26,7 @@ class RocketMQHA(Dissector):
     name = "rocketmq-ha"
     ports = ()
     framing = None
-    conversation = lazy("dissectors.rocketmq.ha.conversation:HAConversation")
+    conversation = lazy("dissectors.rocketmq.ha.body:HAConversation")
     make_framer = lazy("dissectors.rocketmq.ha.frames:HAFramer")
     values = lazy("dissectors.rocketmq.ha.body:decode_values")
     tree = lazy("dissectors.rocketmq.ha.body:decode_tree")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import RowReader
 from analyzer.query.column_names import find_number_keys, load_presets, resolve_keys
