@@ -181,9 +181,16 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         if "row" in cls.__dict__:
             declared = metadata_of(cls.row)
             cls.columns = tuple(ReportColumn(name, kind, about) for name, (kind, about, _) in declared.items())
-            cls.readers = tuple(_reader(name, kind, of) for name, (kind, _, of) in declared.items())
+            plain = [not callable(of) and kind != "texts" for kind, _, of in declared.values()]
+            paths = [str(of or name) for (name, (_, _, of)), each in zip(declared.items(), plain, strict=True) if each]
+            cls.read_plain = staticmethod(attrgetter(*paths, "first", "last"))
+            others = enumerate(zip(declared.items(), plain, strict=True))
+            cls.readers = [(at, _reader(name, kind, of)) for at, ((name, (kind, _, of)), each) in others if not each]
 
-    readers: ClassVar[Sequence[Callable[[Any], Any]]]
+    read_plain: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    """Reads the cells of a row that stand in it, and the times of its first and last message."""
+    readers: ClassVar[Sequence[tuple[int, Callable[[Any], Any]]]]
+    """The places of the other cells, from the left, and what makes each of a row."""
 
     def __init__(self, ends: Ends, emit: Callable[[ReportRow], object]) -> None:
         self.rows: BoundedTable[Any, _Row] = BoundedTable(self.limit, evict=self.close)
@@ -206,7 +213,15 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     def close(self, row: _Row) -> None:
         """Closes a row: no more messages will change it."""
-        self.emit(ReportRow(tuple([read(row) for read in self.readers]), tuple(row.rows), row.first, row.last))
+        self.emit(self.read_row(row))
+
+    @classmethod
+    def read_row(cls, row: OpenRow) -> ReportRow:
+        """Returns a row as it is now."""
+        *values, first, last = cls.read_plain(row)
+        for place, read in cls.readers:
+            values.insert(place, read(row))
+        return ReportRow(tuple(values), tuple(row.rows), first, last)
 
     def finish(self) -> None:
         """Closes the rows that are open when the capture ends."""

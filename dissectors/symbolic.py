@@ -26,6 +26,7 @@ from dissectors.symbolic_values import (
     ZIGZAG,
     Bytes,
     Checksum,
+    DerivedInteger,
     Extent,
     Integer,
     NestedValue,
@@ -118,6 +119,13 @@ class TemplateBuilder(Recorder):
         nested = NestedValue(self, extent, self._size(extent), read, value, numbers)
         self._add(nested)
         return nested
+
+    def leave_unread(self, nested: NestedValue) -> None:
+        """Lets the bytes of a nested value be any, unless a condition needs it; their size still counts."""
+        terms = (term for condition in self.conditions for term in condition.terms)
+        if any(type(term) is DerivedInteger and term.nested is nested for term in terms):
+            return
+        self.stretches = [Bytes(self, each.extent, each.size) if each is nested else each for each in self.stretches]
 
     def _size(self, extent: Extent) -> Integer:
         return self.encloses(*extent)

@@ -18,8 +18,8 @@ from textwrap import dedent
 import click
 import orjson
 
+from analyzer.cli.parameters import list_sections
 from analyzer.cli.program import COMMANDS
-from analyzer.cli.sections import list_sections
 from docs import python_reference
 from tests import program
 from tui.keys import KEYS

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 # Nobody's own configuration file: also not in the processes that tests start.
 os.environ["WIREANALYZE_CONFIG"] = os.devnull
 # Nor what the user interface remembers: no file can be below this one.
-os.environ["XDG_STATE_HOME"] = os.devnull
+os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = os.devnull
 # As often as the program itself has Textual paint (tui.FRAMES).
 os.environ["TEXTUAL_FPS"] = "250"
 

@@ -31,7 +31,7 @@ from tui.screens.main import MainScreen
 from tui.terminal import TerminalDriver
 
 if TYPE_CHECKING:
-    from analyzer.query.filter import Filter
+    pass
 
 STOP_TIMEOUT = 0.3
 """Seconds that the end of the program waits for the loader."""
@@ -87,14 +87,16 @@ class TuiApp(CrashGuard, App[Exception]):
         """Returns the screen that Textual shows first: the main screen with the packet list."""
         return self.main
 
-    def replace_main_screen(
-        self, session: Session, wanted: Filter | None, *, is_live: bool = False, title: str | None = None
-    ) -> MainScreen:
+    def replace_main_screen(self, session: Session, *, is_live: bool = False, title: str | None = None) -> MainScreen:
         """Replaces the main screen by one for another session: the same capture read again, or another run.
 
-        Stops the work of the screen before, and closes the session when the application ends. title: None: as before.
+        Stops the work of the screen before, and closes the session when the application ends. The filter stays in
+        force. title: None: as before.
         """
-        before = self.main
+        from analyzer.query.filter import compile_filter  # not needed without a filter
+
+        before, in_force = self.main, self.main.filter.in_force
+        wanted = None if in_force is None else compile_filter(in_force.text, before.named)
         before.stop(STOP_TIMEOUT)
         self._later.append(session)
         origin = replace(before.origin, title=title or before.origin.title)

@@ -19,23 +19,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import RowReader
-from analyzer.session import Session
+from analyzer.decode.rows import CHUNK_BYTES, RowReader
+from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 from tui.background import BackgroundWorker
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-from analyzer.decode.rows import CHUNK_BYTES
-from analyzer.session import Analysis
 
 
 class RowReaders:

@@ -155,11 +155,9 @@ ATTRIBUTES = ("bold", "reverse", "underline")
 """The attributes that replace colours."""
 
 
-def _strip_colours(words: str) -> str:
-    return " ".join(word for word in words.split() if word in ATTRIBUTES)
-
-
-PLAIN: StyleWords = {name: _strip_colours(words) for name, words in TERMINAL.items()}
+PLAIN: StyleWords = {
+    name: " ".join(word for word in words.split() if word in ATTRIBUTES) for name, words in TERMINAL.items()
+}
 
 ANSI_COLOURS: Mapping[str, Sequence[str]] = {
     "dark": (

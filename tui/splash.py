@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from rich.color import ColorSystem
 from rich.style import Style
 
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.session import Session
 from tui.inputs import StartOptions
 from tui.loader import Growth, Loader
@@ -31,7 +31,7 @@ from tui.model.pane_layout import Arrangement
 from tui.model.row_cells import CellReader
 from tui.model.row_lines import COLUMNS_KEY, RowLines
 from tui.model.row_spans import Span
-from tui.model.stream_lines import FIRST_ROWS, make_stream_spans
+from tui.model.stream_groups import FIRST_ROWS, make_stream_spans
 from tui.model.timeline import FLAT_KEY, ListPlace, Timeline
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.palettes import PALETTES, StyleWords, detect_colour_system, resolve_palette

@@ -30,7 +30,7 @@ def split_names(names: str | Sequence[str]) -> list[str]:
 
 def parse_duration(text: str) -> int:
     """Returns a length of time such as `10s` in nanoseconds, at least 1. Raises UsageError."""
-    from analyzer.query.filter.units import parse_number
+    from analyzer.query.filter.literals import parse_number
     from analyzer.query.units import DURATIONS
 
     found = parse_number(text)

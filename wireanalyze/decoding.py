@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.decode.limits import Limits
 from analyzer.hexinput import pasted
-from analyzer.hexinput.error import HexError
-from analyzer.hexinput.forms import parse_dumps, strip_ip
+from analyzer.hexinput.forms import HexError, parse_dumps, strip_ip
 from analyzer.messages import defects
 from analyzer.render.lines import Line
 from dissectors.api import Body

@@ -12,10 +12,13 @@ whose sections differ in byte order, and reassembles only IPv4 fragments that co
 from __future__ import annotations
 
 import heapq
+import logging
 import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
 from itertools import islice
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -30,10 +33,7 @@ from analyzer.capture.store import Store
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
-import logging
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING
+
 
 BLOCK = 4096
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from analyzer.cli.sections import SectionedCommand
-from analyzer.cli.values import OneOf
+from analyzer.cli.parameters import OneOf, SectionedCommand
 
 
 @click.command("completion", cls=SectionedCommand)

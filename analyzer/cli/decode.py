@@ -11,8 +11,7 @@ from analyzer.cli.decoding import read_input, text_lines
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
-from analyzer.cli.sections import SectionedCommand
-from analyzer.cli.values import Whole
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
 from analyzer.hexinput import pasted

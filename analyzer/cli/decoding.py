@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
 from analyzer.hexinput import pasted
-from analyzer.hexinput.error import HexError
-from analyzer.hexinput.forms import parse_dumps, strip_ip
+from analyzer.hexinput.forms import HexError, parse_dumps, strip_ip
 from analyzer.render.lines import Line, strip_styles
 from analyzer.render.message_text import EMPTY, format_message
 from analyzer.render.pasted_message import choose_dissector, decode_pasted

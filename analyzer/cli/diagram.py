@@ -9,13 +9,11 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import color_option, decode_as_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import color_option, decode_as_option, filter_option
+from analyzer.cli.parameters import OneOf, SectionedCommand, Whole
 from analyzer.cli.terminal import line_width
-from analyzer.cli.values import OneOf, Whole
 from analyzer.decode.rows import RowReader
 from analyzer.insight.sequence import MOST_STEPS, DiagramSource, build_sequence
 from analyzer.messages.decode_as import DecodeAsRules

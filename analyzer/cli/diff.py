@@ -11,15 +11,12 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session, patiently
-from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import decode_as_option, decompression_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import decode_as_option, decompression_option, filter_option, jobs_option
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
-from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.insight.difference import Difference

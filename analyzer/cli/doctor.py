@@ -11,7 +11,7 @@ import gc
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,23 +19,19 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
-from analyzer.cli.jobs import jobs_option, share_work
-from analyzer.cli.notes import streams_to
-from analyzer.cli.nothing import tell_nothing_passes, tell_unread
-from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.nothing import streams_to, tell_nothing_passes, tell_unread
+from analyzer.cli.options import decode_as_option, decompression_option, filter_option, jobs_option, share_work
+from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.problem_choice import make_choice
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
-from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import count_streams
-from analyzer.insight.diagnosis import LocatedFinding, diagnose
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose, diagnose_rows
 from analyzer.insight.problems import Problem
 from analyzer.insight.root_causes import find_problems
 from analyzer.messages.decode_as import DecodeAsRules
@@ -48,9 +44,7 @@ from dissectors.finding import Severity
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
-from collections.abc import Iterable
 
-from analyzer.insight.diagnosis import ERROR_ANSWER, diagnose_rows
 
 FAILED = 1
 """The exit status if --fail-on matches a problem."""

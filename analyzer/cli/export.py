@@ -12,20 +12,15 @@ import click
 from analyzer.capture.output import STANDARD
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
-from analyzer.cli.export_forms import check_options, require_path, rows_of
-from analyzer.cli.export_ring import RingOptions, export_ring
-from analyzer.cli.filtering import filter_option
+from analyzer.cli.export_forms import RingOptions, check_options, export_ring, require_path, rows_of
 from analyzer.cli.inputs import files_options, load_session
-from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import Count, decode_as_option, limits_options
+from analyzer.cli.options import Count, decode_as_option, filter_option, jobs_option, limits_options, ring_options
+from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.printing import time_format_option
-from analyzer.cli.ring_options import ring_options
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
-from analyzer.cli.values import OneOf
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES

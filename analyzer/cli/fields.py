@@ -9,7 +9,7 @@ from itertools import chain
 import click
 
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from analyzer.query.fields.catalog import find_near, list_fields

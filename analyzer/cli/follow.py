@@ -11,14 +11,12 @@ import numpy as np
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import color_option, decode_as_option, filter_option, limits_options
+from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.streams import SIDES, find_stream, is_stream, split_last
-from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.decode.bodies import decode_tree

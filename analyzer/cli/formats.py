@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from analyzer.cli.values import OneOf
+from analyzer.cli.parameters import OneOf
 from analyzer.errors import UserError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import decode_as_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
 from analyzer.messages.decode_as import DecodeAsRules

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.columns.text import safe_text
 
 if TYPE_CHECKING:

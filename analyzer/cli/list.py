@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, is_pipe, load_session, open_session, progress
-from analyzer.cli.jobs import jobs_option
 from analyzer.cli.memory import memory_option
-from analyzer.cli.notes import tell_findings
-from analyzer.cli.nothing import tell_nothing_passes, tell_unread
-from analyzer.cli.options import decode_as_option
+from analyzer.cli.nothing import tell_findings, tell_nothing_passes, tell_unread
+from analyzer.cli.options import decode_as_option, filter_option, jobs_option
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.cli.printing import rows_options
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.terminal import wide_option
-from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules

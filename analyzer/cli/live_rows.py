@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.cli.live_status import LiveStatus
-from analyzer.cli.notes import tell_findings
+from analyzer.cli.nothing import tell_findings
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.insight.live_diagnosis import LiveDiagnosis

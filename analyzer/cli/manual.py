@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from analyzer.cli.parameters import list_sections
 from analyzer.cli.program import COMMANDS, COMPLETE_VARIABLE, program
-from analyzer.cli.sections import list_sections
 from analyzer.render.bug_report import PROGRAM
 
 COMPLETIONS = {

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
-from analyzer.cli.notes import tell_findings
-from analyzer.cli.options import decode_as_option, theme_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.nothing import tell_findings
+from analyzer.cli.options import decode_as_option, filter_option, theme_option
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError

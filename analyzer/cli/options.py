@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.cli.values import OneOf
+from analyzer.cli.parameters import OneOf, Seconds, Whole
 from analyzer.decode.jsonable import Limits
+from analyzer.errors import UserError
 from analyzer.query.units import SIZES, parse_whole_amount
 from dissectors import registry
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
     from analyzer.messages.decode_as import DecodeAsTarget
+    from analyzer.query.filter import Filter
+    from analyzer.session import Session
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -152,3 +156,67 @@ def _use_color(when: str) -> bool:
     if when == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return when == "always"
+
+
+def jobs_option(default: int | None = None) -> Callable[[_Command], _Command]:
+    """Adds --jobs; the command gets `jobs`, None to choose by the size of the input. default: without the option."""
+    usual = "the number of processors, 1 for a small capture" if default is None else str(default)
+    return click.option(
+        "--jobs",
+        type=Whole(min=1, max=256),
+        default=default,
+        metavar="N",
+        help=f"Share the work among N processes.  [default: {usual}]",
+    )
+
+
+def share_work(session: Session, jobs: int | None) -> None:
+    """Sets how many processes share the work on a session; None: chosen by the size of the input."""
+    from analyzer.processes.jobs import choose_jobs  # not needed for a help
+
+    session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs
+
+
+def ring_options(command: _Command) -> _Command:
+    """Adds --close and --settle, which need --state; the command gets `close` and `settle`."""
+    settle = click.option(
+        "--settle",
+        type=Seconds(0),
+        metavar="SECONDS",
+        help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
+    )
+    close = click.option(
+        "--close", is_flag=True, help="With --state: the ring has ended. Write the unfinished exchanges, too."
+    )
+    return close(settle(command))
+
+
+def check_ring_options(state: str | None, *, close: bool, settle: float | None) -> None:
+    """Raises UserError if --close or --settle was given without --state. state: its folder, None without it."""
+    if state is None and (close or settle is not None):
+        raise UserError(f"{'--close' if close else '--settle'} is for ring captures. Give --state DIR, too.")
+
+
+def filter_option(command: _Command) -> Callable[..., Any]:
+    """Adds -Y; the command gets `wanted`, the Filter or None."""
+
+    @click.option(
+        "-Y",
+        "--filter",
+        "text",
+        metavar="FILTER",
+        help="Select messages with a display filter, such as 'latency > 50ms'.",
+    )
+    @wraps(command)
+    def with_filter(*args: Any, text: str | None, **rest: Any) -> Any:
+        return command(*args, wanted=None if text is None else compile_filter_option(text), **rest)
+
+    return with_filter
+
+
+def compile_filter_option(text: str) -> Filter:
+    """Compiles the user's filter, which may use those of the configuration. Raises FilterError."""
+    from analyzer.cli.settings import settings
+    from analyzer.query.filter import compile_filter  # not needed without a filter
+
+    return compile_filter(text, settings().filters)

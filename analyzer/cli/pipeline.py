@@ -12,11 +12,9 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.keys import find_password_file, keys_options, list_key_files, make_key_ring
-from analyzer.cli.options import decode_as_option, limits_options
-from analyzer.cli.ring_options import check_ring_options, ring_options
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import check_ring_options, decode_as_option, limits_options, ring_options
+from analyzer.cli.parameters import OneOf, SectionedCommand, Whole
 from analyzer.cli.settings import settings
-from analyzer.cli.values import OneOf, Whole
 from analyzer.config.plugin_files import list_plugin_files
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError

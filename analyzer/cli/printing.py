@@ -10,14 +10,14 @@ import click
 
 from analyzer.cli.formats import ROWS, TsharkForm, format_options
 from analyzer.cli.options import limits_options
+from analyzer.cli.parameters import OneOf
 from analyzer.cli.settings import settings
 from analyzer.cli.terminal import line_width, mark
-from analyzer.cli.values import OneOf
 from analyzer.columns.text import safe_text
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.query.presets import load_presets
+from analyzer.query.column_names import load_presets
 from analyzer.render.printer import RowPrinter
 
 LISTED = "list"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -99,14 +98,10 @@ def _read_baseline(path: Path) -> Iterable[_Known]:
     try:
         text = path.read_bytes().strip()
         objects = orjson.loads(text) if text.startswith(b"[") else [orjson.loads(line) for line in text.splitlines()]
-        return [_read_known(each) for each in objects]
+        return [(each["protocol"], each["code"], each["error"], each["subject"]) for each in objects]
     except OSError as error:
         raise UserError(f"--baseline cannot read {path}: {error.strerror}. Give an earlier output.") from None
     except (ValueError, KeyError, TypeError):
         raise UserError(
             f"--baseline cannot understand {path}. Give the output of `wireanalyze doctor --format ndjson`."
         ) from None
-
-
-def _read_known(row: dict[str, Any]) -> _Known:
-    return row["protocol"], row["code"], row["error"], row["subject"]

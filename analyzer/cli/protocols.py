@@ -9,8 +9,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
-from analyzer.cli.sections import SectionedCommand
-from analyzer.cli.values import Whole
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.errors import UserError
 from analyzer.render.bug_report import PROGRAM
 from dissectors import registry
@@ -89,7 +88,10 @@ _Rows = Sequence[tuple[object, ...]]
 def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
     """Returns the columns and rows of a list, and notes about it."""
     if topic is None:
-        found = [(each.name, ",".join(map(str, each.ports)), _summary(each)) for each in registry.dissectors()]
+        found = [
+            (each.name, ",".join(map(str, each.ports)), (type(each).__doc__ or "").strip().partition("\n")[0])
+            for each in registry.dissectors()
+        ]
         return ("name", "ports", "what"), found, registry.problems()
     if topic == FINDINGS:
         return ("code", "what", "advice"), [(*each, ADVICE.get(each[0], "")) for each in CODES.items()], ()
@@ -130,10 +132,6 @@ def _dissector(name: str) -> Dissector:
 
 
 _json: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False, indent=1).encode
-
-
-def _summary(dissector: object) -> str:
-    return (type(dissector).__doc__ or "").strip().partition("\n")[0]
 
 
 def _span(versions: VersionRange | None) -> str:

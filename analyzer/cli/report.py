@@ -17,9 +17,8 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session, patiently
-from analyzer.cli.jobs import jobs_option
-from analyzer.cli.options import decode_as_option
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.options import decode_as_option, jobs_option
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
 from analyzer.insight.reports import (
@@ -116,7 +115,7 @@ def command(
             name = full[wanted] if wanted in full else choose_report(session, wanted)
             table = _read_report(session, [known[name]])[0]
             _print(name, table, form)
-            return FAULT if any(table.report.is_fault(table.report.cells(entry)) for entry in table.entries) else 0
+            return FAULT if table.has_fault() else 0
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.errors import UserError
 from analyzer.render import extras
 

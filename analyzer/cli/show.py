@@ -13,7 +13,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import color_option, decode_as_option, limits_options
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.streams import split_last
 from analyzer.decode import fragments
 from analyzer.decode.content import read_header

@@ -13,15 +13,14 @@ import click
 from click.core import ParameterSource
 
 from analyzer.cli.errors import sentence
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import merge_decode_as, names_option, verbose_option
 from analyzer.cli.keys import keys_options, make_key_ring
 from analyzer.cli.live_rows import print_live, print_live_problems
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
-from analyzer.cli.options import decode_as_option, theme_option
+from analyzer.cli.options import decode_as_option, filter_option, theme_option
+from analyzer.cli.parameters import SectionedCommand
 from analyzer.cli.printing import rows_options
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.cli.terminal import wide_option

@@ -16,8 +16,8 @@ import click
 
 from analyzer.cli.amounts import Limits
 from analyzer.cli.memory import memory_option
+from analyzer.cli.parameters import OneOf, Whole
 from analyzer.cli.settings import settings
-from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
 from analyzer.live.capture_request import AUTO, SSH, CaptureBounds, CaptureRequest
 from analyzer.live.launcher import Via

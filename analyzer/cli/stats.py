@@ -10,16 +10,13 @@ import click
 import numpy as np
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session
-from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.options import decode_as_option, decompression_option, filter_option, jobs_option
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.cli.reporting import SHOWN, PrintedReport, order_of
-from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.terminal import wide_option
-from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.insight.metrics import METRIC_NAMES
@@ -41,7 +38,7 @@ class Duration(click.ParamType[int]):
         """Parses a duration such as `10s`, and returns it in nanoseconds, at least 1. Raises click.BadParameter."""
         if isinstance(value, int):
             return value
-        from analyzer.query.filter.units import parse_number
+        from analyzer.query.filter.literals import parse_number
 
         found = parse_number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:

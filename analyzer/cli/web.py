@@ -20,9 +20,8 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli import open as opening
 from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
-from analyzer.cli.sections import SectionedCommand
+from analyzer.cli.parameters import SectionedCommand, Whole
 from analyzer.cli.settings import config_path
-from analyzer.cli.values import Whole
 from analyzer.config.plugin_files import list_plugin_files
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from analyzer.config.time_formats import TimeFormat
 from analyzer.messages.decode_as import PortRange
 from dissectors import registry
 from dissectors.slotted import field, make_slotted
+
+TimeFormat = Literal["iso", "relative", "delta", "epoch"]
+
+TIME_FORMATS: tuple[TimeFormat, ...] = ("iso", "relative", "delta", "epoch")
+"""iso: UTC; relative: since the first packet of the input; delta: since the previous printed row; epoch: since 1970."""
 
 
 @make_slotted

@@ -12,8 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from analyzer.config.model import ColorRule, Config
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, ColorRule, Config, TimeFormat
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import PortRange, check_protocol, parse_target
 

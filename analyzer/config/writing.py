@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.config.model import Config
-from analyzer.config.time_formats import TIME_FORMATS
+from analyzer.config.model import TIME_FORMATS, Config
 from analyzer.messages.decode_as import PortRange
 
 BUILT_IN, OWN = "built-in", "from the file"

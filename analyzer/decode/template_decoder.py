@@ -317,7 +317,7 @@ class TemplateDecoder:
         # Text that is not printable ASCII would have to be escaped for terminals.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
-        return Template(made.builder, texts)
+        return Template(made.builder, texts, made.body)
 
 
 def _estimate_worth(length: Ints) -> int:

@@ -21,6 +21,7 @@ from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
 from analyzer.decode.bounds import IntegerBlock, find_blocks, split_conditions
+from dissectors.message import Body
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_text import DIGITS, RUNNING
 from dissectors.symbolic_values import (
@@ -129,10 +130,10 @@ class TemplateBreak(NamedTuple):
 
 
 class Template:
-    """The text of one message with symbolic values, ready to be filled in for many messages."""
+    """The text of one message (body) with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
-        self.builder, self.texts = builder, texts
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body) -> None:
+        self.builder, self.texts, self.body = builder, texts, body
         self.hits = self.tried = 0
         flowing = (
             TemplateBreak(term.at, term.at + term.size, term) for term in builder.flowing if not builder.fixed[term.at]
@@ -332,6 +333,17 @@ class TemplateMatch:
         for nested in self.template.builder.stretches:
             if type(nested) is NestedValue:
                 yield nested, self._list_values(nested)
+
+    def list_values(self, value: Integer | Text | Bytes | NestedValue) -> Values:
+        """Returns a symbolic value of the template's message as it is in each message. A text must have a mark."""
+        if type(value) is NestedValue:
+            return self._list_values(value)
+        if type(value) is Integer:
+            return (self._add_terms(value.terms) + value.constant).tolist()  # type: ignore[no-any-return]
+        assert type(value) is Text or type(value) is Bytes
+        begin, size = self.find_position(value.extent.begin), self._measure_stretch(value)
+        found = self._store.read_many(self.at + begin, size)
+        return found if type(value) is Bytes else list(map(bytes.decode, found))
 
     def read_messages(self) -> list[bytes]:
         """Returns the bytes of each message, followed by those of the request with which it is decoded."""

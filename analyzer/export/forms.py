@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from analyzer.capture.output import STANDARD, Output, check_file, check_folder, create_file
 from analyzer.columns.arrays import Ints
-from analyzer.config.model import Config
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import Config, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.errors import UserError

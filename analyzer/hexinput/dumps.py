@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from analyzer.hexinput.error import HexError
+from analyzer.hexinput.forms import HexError
 
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?:0x)?(?P<offset>[0-9A-Fa-f]{3,16})(?P<colon>:?)(?P<rest>[ \t]+.*)?$")
 _BYTE_GROUPS = re.compile(r"[ \t]+[0-9A-Fa-f]{2}(?![^ \t])")

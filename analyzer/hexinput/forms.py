@@ -6,8 +6,6 @@ dump, which their offsets show. If not, source_hex.py reads them word by word.
 
 from __future__ import annotations
 
-from analyzer.hexinput.error import HexError
-
 __all__ = ["HexError", "parse_dumps", "parse_hex", "strip_ip"]
 
 
@@ -79,3 +77,13 @@ def _find_tcp_payload(packet: bytes, padded: bool) -> bytes | None:
     if data_offset < 20 or header + data_offset > total:
         return None
     return packet[header + data_offset : total]
+
+
+class HexError(ValueError):
+    """Raised for input that is not hex; the text has the line and column of the first bad character."""
+
+
+def make_error(text: str, position: int, why: str) -> HexError:
+    """Makes the error for the character at `position`."""
+    line = text.count("\n", 0, position) + 1
+    return HexError(f"line {line}, column {position - text.rfind(chr(10), 0, position)}: {why}")

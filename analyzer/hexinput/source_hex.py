@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from analyzer.hexinput.error import make_error
+from analyzer.hexinput.forms import make_error
 
 _TOKEN = re.compile(r"(?P<prefix>0[xX]|\\x)?(?P<digits>[0-9A-Fa-f]+)")
 _SEPARATORS = re.compile(r"(?:[\s,;:{}()\[\]\"'\-]|\\\r?\n)+")

@@ -1,8 +1,11 @@
-"""Counts messages by kind from columns of the index, without bodies.
+"""Counts messages by kind from columns of the index, without bodies; finds requests that were never answered.
 
 Theory. The index has the kind of a message (protocol, operation, role), its partner and its length, so counting is
 grouping. A group is a protocol and an operation. Both are small numbers, so one number stands for the pair, and each
 metric is one pass of a counting sort over the column (np.bincount). Memory does not grow with the number of messages.
+
+Theory. A request may lack its response because the server did not respond, or because the capture ended first. The time
+from the request to the last packet of its connection tells the two apart.
 """
 
 from __future__ import annotations
@@ -116,3 +119,31 @@ def _count_groups(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]
 
 def _count_chosen(keys: Ints, chosen: Bools, size: int) -> Ints:
     return np.bincount(keys[chosen], minlength=size)
+
+
+@make_slotted
+class Waiting:
+    """A request without response. waited: ns to its connection's last packet; before_end: to the end of the capture."""
+
+    row: int
+    waited: int
+    before_end: int
+
+
+def find_unanswered(session: Analysis, rows: Ints) -> Ints:
+    """Returns those of `rows` that are requests without response."""
+    table = session.rows
+    alone = find_missing_partners(table.column("partner")[rows], table.column("marks")[rows])
+    found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
+    return found
+
+
+def longest(session: Analysis, rows: Ints, most: int) -> list[Waiting]:
+    """Returns the `most` unanswered requests that waited longest, the longest first."""
+    table, ends = session.rows, session.engine.streams.column("end")
+    time = table.column("time")[rows]
+    waited = ends[table.column("stream")[rows]] - time
+    before_end = int(ends.max(initial=0)) - time
+    order = np.lexsort((rows, -waited))[:most]
+    columns = (each[order].tolist() for each in (rows, waited, before_end))
+    return [Waiting(*each) for each in zip(*columns, strict=True)]

@@ -111,7 +111,7 @@ def _make_row(session: Analysis, delay: ExchangeDelays, exchanges: int) -> Repor
     made.request_ns, made.answer_ns = part["sending"], part["answering"]
     made.retransmissions = int(delay.resent[0])
     made.rows += [("request", request), ("answer", answer)]
-    return ReportRow(tuple(read(made) for read in DelayReport.readers), tuple(made.rows), made.first, made.last)
+    return DelayReport.read_row(made)
 
 
 def _tell(session: Analysis, delay: ExchangeDelays) -> str:

@@ -21,12 +21,17 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.decode.tls_facts import read_facts
-from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.insight.network_checks import find_network_problems
-from analyzer.insight.outstanding_checks import find_outstanding
 from analyzer.insight.reports import ReportReading, list_reports
+from analyzer.insight.request_checks import (
+    LONE,
+    check_directions,
+    check_reused_numbers,
+    find_one_way_streams,
+    find_outstanding,
+)
 from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
@@ -111,9 +116,9 @@ def diagnose_rows(
     """
     reading = CheckReading(session, begin or 0)
     info_scan = ExpertInfoScan(session, reading.paths)
-    done, alone = max(session.rows.first, begin or 0), one_way.one_way(session)
+    done, alone = max(session.rows.first, begin or 0), find_one_way_streams(session)
     examined = range(done, max(count, done))
-    numbers = deque(LocatedFinding(*each) for each in reused.findings(session, examined, reading.losses))
+    numbers = deque(LocatedFinding(*each) for each in check_reused_numbers(session, examined, reading.losses))
     parts = _split_rows(session, examined, *part_limits)
     for rows, scanned in zip(parts, map_in_order(info_scan.scan_rows, parts, session.jobs), strict=True):
         reading.begin_protocols(rows)
@@ -125,14 +130,14 @@ def diagnose_rows(
             if shown or about.findings or about.error is not None:
                 lone = bool(alone[session.rows.cell("stream", about.row)])
                 every = _locate_findings(session, about, shown, end)
-                yield from (each for each in every if not (lone and each.finding.code in one_way.LONE))
+                yield from (each for each in every if not (lone and each.finding.code in LONE))
         done += len(rows)
         while numbers and _comes_before(numbers[0], done - 1):
             yield numbers.popleft()
         if done == len(session.rows) and (session.ended or begin is not None):
             yield from (LocatedFinding(row, finding) for row, finding in reading.end_findings())
         if done == len(session.rows) and session.ended:
-            yield from (LocatedFinding(None, finding) for finding in one_way.findings(session))
+            yield from (LocatedFinding(None, finding) for finding in check_directions(session))
         looked(done)
 
 

@@ -13,10 +13,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.insight.counts import UNKNOWN
-from analyzer.insight.difference import CHANCE, NAMELESS, STRENGTH, WEIGHTS, Change, Difference
+from analyzer.insight.difference import CHANCE, NAMELESS, STRENGTH, WEIGHTS, Change, Difference, compare_shares
 from analyzer.insight.metric_changes import MetricTests
 from analyzer.insight.profile import Profile, Setting
-from analyzer.insight.significance import compare_shares
 
 
 def find_differences(before: Profile, after: Profile) -> list[Difference]:

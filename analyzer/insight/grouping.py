@@ -4,6 +4,9 @@ Theory. The value that rows are grouped by becomes a small number for each row, 
 index is such a column already. A field of bodies is read for the rows that have one; a message with several topics is
 in the group of each. A message without a value is in the group None, so no message is lost. If rows are grouped by two
 keys, each is in every pair of its groups.
+
+Theory. Aligned intervals stand for the same times in every capture, so two captures can be compared. Their length is a
+usual unit of time, the shortest with which they fit into a line.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ from analyzer.columns.arrays import Bools, Ints, make_group_keys, rank_in_runs
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
-from analyzer.insight.intervals import Intervals
 from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader, UnknownField, find_field
 from analyzer.query.fields.dense import ChoiceColumn, Dense
 from analyzer.query.response_errors import ErrorColumn, Looked
 from dissectors import registry
+from dissectors.slotted import make_slotted
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.fast_path import distinct
 from dissectors.wire.secret import Secret
@@ -197,3 +200,42 @@ def _cross_columns(one: RowGroups, other: RowGroups, count: int) -> RowGroups:
     (first, second), keys = make_group_keys(columns)
     labels = [(*one.labels[a], other.labels[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
     return RowGroups(places, keys, labels)
+
+
+SECOND = 10**9
+MOST = 60
+"""Number of intervals that fit into a line of a screen."""
+
+LIMIT = 10_000
+"""Number of intervals above which those without a message are left out."""
+
+_SMALL = [step * 10**power for power in range(9) for step in (1, 2, 5)]
+_LARGE = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400]
+LENGTHS = (*_SMALL, *(seconds * SECOND for seconds in _LARGE))
+
+
+@make_slotted
+class Intervals:
+    """Consecutive intervals of time, each `length` ns long."""
+
+    length: int
+
+    @classmethod
+    def fitting(cls, first: int, last: int, most: int = MOST) -> Intervals:
+        """Chooses the shortest usual length with which `most` intervals span the time between two times (ns)."""
+        for length in LENGTHS:
+            if last // length - first // length < most:
+                return cls(length)
+        day = LENGTHS[-1]
+        return cls(day * -(-(last // day - first // day + 1) // (most - 1)))
+
+    def number_times(self, times: Ints) -> tuple[Ints, list[int]]:
+        """Returns the interval of each time, numbered from 0, and the beginning of each interval (ns)."""
+        if not len(times):
+            return np.zeros(0, np.int64), []
+        numbers = times // self.length
+        first, last = int(numbers.min()), int(numbers.max())
+        if last - first < LIMIT:
+            return numbers - first, [number * self.length for number in range(first, last + 1)]
+        there, keys = np.unique(numbers, return_inverse=True)
+        return keys, (there * self.length).tolist()

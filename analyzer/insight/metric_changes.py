@@ -23,12 +23,14 @@ from analyzer.insight.difference import (
     WEIGHTS,
     Change,
     Difference,
+    compare_percentiles,
+    compare_rates,
+    compare_shares,
     find_factor,
 )
 from analyzer.insight.metrics import SECOND
 from analyzer.insight.percentiles import nearest_rank
 from analyzer.insight.profile import OperationKey, OperationProfile, Profile
-from analyzer.insight.significance import compare_percentiles, compare_rates, compare_shares
 
 _Key: TypeAlias = tuple[str | None, str | None]
 """A protocol and an operation."""

@@ -16,7 +16,7 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.bodies import flag_long_polls
 from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
-from analyzer.insight.unanswered import find_unanswered
+from analyzer.insight.counts import find_unanswered
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
 from analyzer.session import Analysis
 from analyzer.tcp.network import NEVER

@@ -22,11 +22,10 @@ from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.rows import RowReader
-from analyzer.insight.counts import count_streams
+from analyzer.insight.counts import Waiting, count_streams, find_unanswered, longest
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
-from analyzer.insight.unanswered import Waiting, find_unanswered, longest
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.path import AliasedField, FieldPath

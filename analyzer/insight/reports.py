@@ -18,10 +18,11 @@ import numpy as np
 from analyzer.columns.arrays import Ints, list_distinct, make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
+from analyzer.decode.many_values import ManyValues, ReadBody
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
+from analyzer.insight.checks import End, endings
 from analyzer.insight.delay_report import DelayReport, explain_delay, list_delays
-from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
 from analyzer.insight.merging import KIND, Delivery, KindPlan, Merger, plan_kind
 from analyzer.messages import defects
@@ -117,6 +118,12 @@ class ReportTable:
         else:
             self.more += 1
 
+    def has_fault(self) -> bool:
+        """Returns whether a row is a fault."""
+        report = self.report
+        may_be = getattr(report.is_fault, "__func__", None) is not getattr(Report.is_fault, "__func__", None)
+        return may_be and any(report.is_fault(report.cells(entry)) for entry in self.entries)
+
     def sort(self) -> None:
         """Sorts the rows by the report's rank."""
         self.entries.sort(key=self.report.rank)
@@ -138,6 +145,10 @@ class ReportReading:
         self._kinds: dict[tuple[int, ...], KindPlan | None] = {}
         self._events = Events(session, self._rows)
         self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
+        self._many = ManyValues(
+            session,
+            lambda dissector, context: self._dispatch.wanting((dissector.name, context.code, context.role)).paths,
+        )
 
     def _begin(self) -> Iterator[Report[Any]]:
         protocols = _list_protocols(self._session, self._rows)
@@ -186,7 +197,7 @@ class ReportReading:
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
-    def _read_ahead(self, parts: Sequence[Ints]) -> Iterator[Iterator[_ReadBody] | None]:
+    def _read_ahead(self, parts: Sequence[Ints]) -> Iterator[Iterator[ReadBody] | None]:
         """What other processes read of parts, by _read_part; None for a part where this process reads for itself."""
         table, jobs = self._session.rows, self._session.jobs
         kinds, _ = make_group_keys([table.column(name)[self._rows.start : self._rows.stop] for name in KIND])
@@ -200,22 +211,30 @@ class ReportReading:
         merged, plan = self._find_kind(kind), self._plan(kind, 0)
         return plan is not None and plan.reads and (merged is None or not merged.takers)
 
-    def _read_part(self, part: Ints) -> list[_ReadBody]:
+    def _read_part(self, part: Ints) -> list[ReadBody]:
         """What is wanted of the rows of a part whose kinds are read ahead, in their order."""
         table = self._session.rows
         tables, keys = make_group_keys([table.column(name)[part] for name in KIND])
         kinds = list(zip(*(each.tolist() for each in tables), strict=True))
         ahead = np.array([self._is_read_ahead(kind) for kind in kinds], bool)
-        found: list[_ReadBody] = []
+        found: list[ReadBody] = []
         chosen = part[ahead[keys]]
         for rows in split_rows(self._session, chosen, FRAGMENT, TOGETHER_BYTES) if len(chosen) else ():
-            plans = [self._plan(kinds[key], 0) for key in keys[rows - part[0]].tolist()]
-            messages = zip(plans, read_messages(self._session, rows), strict=True)
-            found += [plan.read_message(message) for plan, message in messages if plan is not None]
+            found += self._read_bodies(rows, [self._plan(kinds[key], 0) for key in keys[rows - part[0]].tolist()])
         return found
 
+    def _read_bodies(self, rows: Ints, plans: Sequence[_Plan | None]) -> Iterator[ReadBody]:
+        """Yields what is wanted of each row; those that are like others have been read with them."""
+        similar = np.flatnonzero([plan is not None and plan.is_of_fields for plan in plans])
+        known = dict(zip(similar.tolist(), self._many.read_rows(rows[similar]), strict=True))
+        alone = [place for place in range(len(rows)) if known.get(place) is None]
+        messages = iter(read_messages(self._session, rows[alone]))
+        for place, plan in enumerate(plans):
+            assert plan is not None
+            yield known.get(place) or plan.read_message(next(messages))
+
     def _select_rows(
-        self, part: Ints, merger: Merger, bodies: Iterator[_ReadBody] | None
+        self, part: Ints, merger: Merger, bodies: Iterator[ReadBody] | None
     ) -> Iterator[tuple[int, Callable[[], None]]]:
         """Yields the rows that reports get, in order, each with a function that delivers it.
 
@@ -235,7 +254,7 @@ class ReportReading:
         for rows in split_rows(session, part[wanted[selections]], FRAGMENT, TOGETHER_BYTES):
             mine = selections[rows - part[0]]
             own = np.array([plan is not None and plan.reads for plan in plans], bool) & ~np.array(ahead, bool)
-            messages = iter(read_messages(session, rows[own[mine]]))
+            read = self._read_bodies(rows[own[mine]], [plans[key] for key in mine[own[mine]].tolist()])
             for row, key, place in zip(rows.tolist(), mine.tolist(), self._events.places(rows), strict=True):
                 plan = plans[key]
                 assert plan is not None
@@ -246,7 +265,7 @@ class ReportReading:
                     assert bodies is not None
                     values, error = next(bodies)
                 else:
-                    values, error = plan.read_message(next(messages)) if plan.reads else _UNREAD
+                    values, error = next(read) if plan.reads else _UNREAD
                 event = self._events.event(row, place, plan.dissector.name, plan.context, values, error)
                 yield row, partial(dispatch.receive, plan.wanting, event)
         while delivery is not None:
@@ -274,7 +293,7 @@ class ReportReading:
         kinds = zip(*(table.column(name)[rows].tolist() for name in KIND), strict=True)
         each, which = np.unique(rows if alike is None else alike, return_inverse=True)
         messages = [b""] * len(rows) if alike is None else read_messages(self._session, each)
-        known: dict[int, _ReadBody] = {}
+        known: dict[int, ReadBody] = {}
         for row, kind, place, number in zip(
             rows.tolist(), kinds, self._events.places(rows), which.tolist(), strict=True
         ):
@@ -299,7 +318,9 @@ class ReportReading:
         context = make_context(self._session, role, code, version, extra)
         wanting = self._dispatch.wanting((dissector.name, context.code, context.role), without)
         pick = defects.make_projection(dissector, context, wanting.paths) if wanting.paths else None
-        return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
+        is_of_fields = not any(path[-1].startswith("(") for path in wanting.paths - {REPORTED})
+        plan = _Plan(dissector, context, wanting, bool(wanting.paths), pick, is_of_fields)
+        return plan if wanting.handlers else None
 
 
 class ReportPart(NamedTuple):
@@ -352,22 +373,23 @@ def _find_delay(session: Analysis, row: int, around: int) -> Iterator[ReportPart
         yield ReportPart(DelayReport.name, DelayReport, entry, DelayReport.describe(entry, row))
 
 
-_ReadBody = tuple[dict[str, Any], tuple[int, str] | None]
-"""At least the wanted values of a message, and the error that it reports."""
-
 _UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
 class _Plan(NamedTuple):
-    """Says how rows of one kind are read, and which reports get them."""
+    """Says how rows of one kind are read, and which reports get them.
+
+    is_of_fields: whether all that is wanted is fields. What a projection makes beside fields has a name in brackets.
+    """
 
     dissector: Dissector
     context: Context
     wanting: Wanting[Report[Any]]
     reads: bool
     pick: Pick | None
+    is_of_fields: bool
 
-    def read_message(self, message: bytes) -> _ReadBody:
+    def read_message(self, message: bytes) -> ReadBody:
         """Returns at least the wanted values of a message, and its error."""
         body = defects.project_body(self.dissector, self.pick, message, self.context)
         return body.values, body.values.get(REPORTED[0], body.error)

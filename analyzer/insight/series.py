@@ -17,10 +17,10 @@ import numpy as np
 
 from analyzer.columns.arrays import Floats, Ints
 from analyzer.decode.endpoints import number_servers
+from analyzer.insight.counts import find_unanswered
 from analyzer.insight.grouping import TIME, RowGroups
 from analyzer.insight.metrics import SECOND, Metrics
 from analyzer.insight.statistics import Study
-from analyzer.insight.unanswered import find_unanswered
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
 
@@ -109,15 +109,13 @@ def measure_series(study: Study, groups: SeriesGroups) -> SeriesTable:
     crossed = RowGroups(grouped.places, grouped.keys * wide + mine, [()] * (count * wide))
     found = study.measure_groups(crossed, (TIME,))
     length = study.intervals.length
-    values = {name: _read_metric(found, name).reshape(count, wide) for name in METRICS}
+    values = {
+        name: np.array([getattr(each, name) for each in found], np.float64).reshape(count, wide) for name in METRICS
+    }
     for name in ("messages", "bytes", "errors"):
         values[name] *= SECOND / length
     values[IN_FLIGHT] = measure_in_flight(study, grouped, count, wide).astype(np.float64)
     return SeriesTable(begins, length, values)
-
-
-def _read_metric(found: Sequence[Metrics], name: str) -> Floats:
-    return np.array([getattr(each, name) for each in found], np.float64)
 
 
 def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -> Ints:

@@ -15,8 +15,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.insight.grouping import TIME, Grouping, RowGroups
-from analyzer.insight.intervals import Intervals
+from analyzer.insight.grouping import TIME, Grouping, Intervals, RowGroups
 from analyzer.insight.metrics import Metrics, RowMeasures, latencies, measure_groups
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
 from analyzer.query.response_errors import ErrorColumn, Looked, find_errors

@@ -165,4 +165,4 @@ def _make_event(table: ReportTable, entry: ReportRow, time: int, text: str) -> R
 
 
 def _close(made: TimelineRow) -> ReportRow:
-    return ReportRow(tuple([read(made) for read in Timeline.readers]), tuple(made.rows), made.first, made.last)
+    return Timeline.read_row(made)

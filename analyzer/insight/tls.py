@@ -10,10 +10,11 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.endpoints import find_server_port
 from analyzer.decode.tls_facts import find_raw_rows, read_facts
+from analyzer.insight.frames import frames_of
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.session import Analysis
-from analyzer.tls.certificates import Certificate
-from analyzer.tls.facts import Refusal, TlsFacts
+from analyzer.session import Analysis, Session
+from analyzer.tls.facts import Certificate, Refusal, TlsFacts
+from analyzer.tls.records import find_first_record
 
 MOST_GROUPS = 1000
 SECOND = 10**9
@@ -89,3 +90,33 @@ def describe_tls(session: Analysis, connection: TlsConnection) -> dict[str, Any]
         "decrypted": connection.is_decrypted,
         "reason": None if facts.refusal in (None, Refusal.NO_DATA) else str(facts.refusal),
     }
+
+
+MOST_BYTES = 4 << 20
+"""Bytes of packets that are read for one message."""
+
+
+class TlsCarriers(NamedTuple):
+    """The bytes that carried a decrypted message. packets: whole frames, concatenated; records: their TLS records.
+
+    The first record may have begun in an earlier packet. Then `records` begins with the first whole one, or with the
+    first payload if there is none.
+    """
+
+    records: bytes
+    packets: bytes
+
+
+def read_carriers(session: Session, row: int) -> TlsCarriers:
+    """Reads the packets of a decrypted row, the first MOST_BYTES of them. Reads the capture up to the last of them."""
+    packets, payloads, size = [], [], 0
+    for frame in {each.number: each for each in frames_of(session, row) if not each.again}.values():
+        data = session.source.store.read_bytes(frame.at, frame.captured)
+        size += len(data)
+        if size > MOST_BYTES:
+            break
+        packets.append(data)
+        if frame.tcp is not None:
+            payloads.append(data[frame.tcp.head : frame.tcp.head + frame.tcp.payload])
+    payload = b"".join(payloads)
+    return TlsCarriers(payload[max(find_first_record(payload), 0) :], b"".join(packets))

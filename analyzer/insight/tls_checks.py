@@ -11,8 +11,7 @@ from analyzer.insight.tls import SECOND, TlsConnection, find_tls_answers, list_t
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from analyzer.tcp.streams import UNKNOWN_SIDE
-from analyzer.tls.alerts import name_alert
-from analyzer.tls.facts import Alert
+from analyzer.tls.facts import Alert, name_alert
 from analyzer.tls.handshake import VERSIONS
 from dissectors.finding import Finding, Severity
 

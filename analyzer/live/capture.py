@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 
 from analyzer.capture.sources import SelfClosing
@@ -22,6 +23,7 @@ from analyzer.errors import CaptureError
 from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import (
     ChannelMessage,
+    ChannelReader,
     CountMessage,
     FailureMessage,
     FileBegunMessage,
@@ -30,7 +32,6 @@ from analyzer.live.channel import (
     RunEndMessage,
     StartCommand,
     StopCommand,
-    decode_message,
     encode_message,
 )
 from analyzer.live.launcher import Via, start_capture_process
@@ -47,8 +48,6 @@ TO_WRITE = 30.0
 
 TO_OPEN = 30.0
 """Seconds in which a child must be ready if no password has to be typed."""
-
-LONGEST_LINE = 1 << 20
 
 
 class LiveCapture(SelfClosing):
@@ -240,28 +239,22 @@ class LiveCapture(SelfClosing):
 
 
 class _Lines:
-    """Reads messages from a child's standard output, and ignores other lines."""
+    """Reads messages from a child's standard output, and waits for them."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         assert child.stdout is not None
         self._stream = child.stdout
-        self._rest = b""
+        self._reader = ChannelReader(child.stdout.fileno())
+        self._read: deque[ChannelMessage] = deque()
 
     def read_message(self, until: float | None) -> ChannelMessage | None:
         """Waits until a time.monotonic() for the next message; returns None at the end, or if none came."""
-        while True:
-            while b"\n" in self._rest:
-                text, _, self._rest = self._rest.partition(b"\n")
-                line = decode_message(text.decode(errors="replace"))
-                if line is not None:
-                    return line
+        while not self._read:
             wait = None if until is None else max(until - time.monotonic(), 0)
-            if not select.select([self._stream], [], [], wait)[0]:
+            if self._reader.ended or not select.select([self._stream], [], [], wait)[0]:
                 return None
-            more = os.read(self._stream.fileno(), 1 << 16)
-            if not more:
-                return None
-            self._rest = (self._rest + more)[-LONGEST_LINE:]
+            self._read.extend(self._reader.lines())
+        return self._read.popleft()
 
     def close(self) -> None:
         """Closes the stream."""

@@ -232,9 +232,9 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _prctl(option: int, first: int, second: int = 0) -> None:
+def _prctl(option: int, value: int) -> None:
     """Calls prctl. Raises OSError."""
-    arguments = [ctypes.c_ulong(each) for each in (first, second, 0, 0)]
+    arguments = [ctypes.c_ulong(each) for each in (value, 0, 0, 0)]
     if _libc().prctl(option, *arguments):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -18,8 +18,8 @@ from typing import Protocol
 
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tls.facts import Refusal, TlsFacts
-from analyzer.tls.half_session import Plaintext
 from analyzer.tls.keys import Secrets
+from analyzer.tls.record_opener import Plaintext
 from analyzer.tls.session import TlsSession
 from dissectors.foreign import foreign
 

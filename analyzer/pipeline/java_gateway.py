@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from analyzer.errors import UserError
+from analyzer.pipeline.class_archive import ClassArchive
 from analyzer.pipeline.spark_errors import LOG_NAME, SparkError
 from analyzer.render.extras import make_install_command
 
@@ -32,9 +33,6 @@ MiB; what it sorts beyond that goes to disk."""
 FEW_CORES = 4
 """With so many, collecting garbage in several threads costs more than it saves."""
 
-OWN_OPTIONS = ("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.driver.extraClassPath")
-"""Settings that only who starts Java can obey."""
-
 _UNESCAPED = re.compile(r"[\\:=#!\s]")
 
 _LAUNCHER = """#!/bin/sh
@@ -43,33 +41,36 @@ exec {command} "$@" >>{log} 2>&1
 """
 
 
-def write_launcher(java: str, home: Path, settings: Mapping[str, str], spark_home: str) -> dict[str, str]:
-    """Writes what starts Java into `home`, a folder of ours; returns the environment in which pyspark finds it.
+def write_launcher(
+    java: str, home: Path, settings: Mapping[str, str], spark_home: str
+) -> tuple[dict[str, str], ClassArchive | None]:
+    """Writes what starts Java into `home`, a folder of ours.
 
-    Java's output goes to the file LOG_NAME in `home`. spark_home: where Java finds Spark.
+    Java's output goes to the file LOG_NAME in `home`. spark_home: where Java finds Spark. Returns the environment in
+    which pyspark finds the launcher, and the archive of classes that Java reads or writes.
     """
     properties, script = home / "spark.properties", home / "launcher" / "bin" / "spark-submit"
     properties.touch(0o600)
     properties.write_text(
         "".join(f"{_escape_property(key)}={_escape_property(value)}\n" for key, value in settings.items())
     )
-    command = [*_build_command(java, home, settings), "org.apache.spark.deploy.SparkSubmit"]
+    class_path = _build_class_path(settings.get("spark.driver.extraClassPath", ""))
+    archive = ClassArchive.find(java, class_path)
+    command = [java, "-cp", class_path, *([archive.option] if archive is not None else [])]
+    command += [*_build_options(home, settings), "org.apache.spark.deploy.SparkSubmit"]
     command += ["--properties-file", str(properties), "--load-spark-defaults"]
     script.parent.mkdir(parents=True)
     places = {"home": shlex.quote(spark_home), "log": shlex.quote(str(home / LOG_NAME))}
     script.write_text(_LAUNCHER.format(command=shlex.join(command), **places))
     script.chmod(0o755)
-    return {"SPARK_HOME": str(script.parents[1]), "PYSPARK_SUBMIT_ARGS": "pyspark-shell"}
+    return {"SPARK_HOME": str(script.parents[1]), "PYSPARK_SUBMIT_ARGS": "pyspark-shell"}, archive
 
 
-def _build_command(java: str, home: Path, settings: Mapping[str, str]) -> list[str]:
-    """Java with its options, all but the class to run."""
-    memory, options, before = (settings.get(name, "") for name in OWN_OPTIONS)
+def _build_options(home: Path, settings: Mapping[str, str]) -> list[str]:
+    """The options of Java but for its classes. Only who starts Java can obey these settings."""
+    memory, options = (settings.get(f"spark.driver.{name}", "") for name in ("memory", "extraJavaOptions"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return [
-        java,
-        "-cp",
-        _build_class_path(before),
         f"-Xmx{memory + 'm' * memory.isdecimal() or choose_heap()}",
         "-XX:TieredStopAtLevel=1",  # most of the work is Python's: the second compiler costs more than it saves
         "-XX:+UseSerialGC" if cores <= FEW_CORES else "-XX:+UseParallelGC",
@@ -149,14 +150,6 @@ VERSIONS = (17, 21)
 VERSION_SECONDS = 120
 """A Java that has not told its version by then does not run; on a busy machine a start takes many seconds."""
 
-_SCRIPT = """#!/bin/sh
-for each in "$@"; do
-    shift
-    [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"
-done
-exec {java} "$@" 2>>{log}
-"""
-
 
 def find_java() -> str:
     """Returns the path of a Java that Spark supports. Raises UserError if there is none."""
@@ -194,12 +187,3 @@ def read_java_version(path: str) -> int | None:
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
     return int(found[1]) if found and done.returncode == 0 else None
-
-
-def create_shadow_home(folder: Path, path: str, log: Path) -> Path:
-    """Makes `folder` a JAVA_HOME that runs the Java `path`; what it says goes to `log`."""
-    script = folder / "bin" / "java"
-    script.parent.mkdir(parents=True)
-    script.write_text(_SCRIPT.format(java=shlex.quote(os.path.abspath(path)), log=shlex.quote(str(log))))
-    script.chmod(0o755)
-    return folder

@@ -29,7 +29,7 @@ from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
-from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates
+from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates, make_state_error
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
 from analyzer.pipeline.task import FilePiece, TaskResult, TaskWork
 
@@ -163,7 +163,7 @@ def _load_known(place: str) -> dict[str, Any]:
         reason = error.strerror
     except (ValueError, KeyError, TypeError):
         reason = "it is damaged, or of another version of this program"
-    raise UserError(f"Cannot read the state {path}: {reason}. Begin again with another --state.")
+    raise make_state_error(f"Cannot read the state {path}: {reason}")
 
 
 def _save_known(place: str, known: dict[str, Any], notes: Iterable[FileNote]) -> None:
@@ -197,7 +197,7 @@ def _try(
                 for place, file in enumerate(files)
                 if file.path in batch.begins
             }
-            tried.take(run_tasks(files, options, begins, states, work))
+            tried.take(run_tasks(begins, states, work))
         if not tried.missing:
             return tried, lost
         lost += [FileNote.from_missing(each, tried.missing[each.path]) for each in files if each.path in tried.missing]

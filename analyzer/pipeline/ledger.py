@@ -100,11 +100,6 @@ class Ledger:
                     f"{state} belongs to tables of version {max(version, 2)}, but this program writes version "
                     f"{VERSION}. Give another --state and another folder, or use the program that wrote them."
                 )
-            if "files" not in values and "read" in values:
-                raise UserError(
-                    f"The state {state} has an older version, which this program does not read. Use the program that "
-                    "wrote it, or begin again with another --state."
-                )
             found = cls(**values)
             found.files = {path: KnownFile.load(**known) for path, known in values["files"].items()}
         except FileNotFoundError:

@@ -17,9 +17,7 @@ import pyarrow as pa
 
 from analyzer.capture.records import ScanState
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import build_splits, scan_splits
-from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import OpenStates
 from analyzer.pipeline.task import TaskResult, TaskWork
 from analyzer.processes.jobs import map_in_order
@@ -31,19 +29,14 @@ MOST_BYTES = 512 << 20
 BATCH_ROWS = 1 << 10
 
 
-def run_tasks(
-    files: Sequence[CaptureFile],
-    options: Options,
-    begins: Mapping[int, ScanState],
-    states: OpenStates,
-    work: TaskWork,
-) -> Iterator[TaskResult]:
+def run_tasks(begins: Mapping[int, ScanState], states: OpenStates, work: TaskWork) -> Iterator[TaskResult]:
     """Runs both stages, and yields what tasks say; options.partitions processes share the work.
 
     begins: where to read on, by number of a file. states: of connections that go on.
     """
+    files, options = work.files, work.options
     jobs = options.partitions or 1
-    splits = build_splits(files, {}, begins)
+    splits = build_splits(files, begins)
     scanned = map_in_order(lambda split: list(scan_splits([split], files, options)), splits, jobs)
     batches = [*(batch for found in scanned for batch in found), *states.read_rows()]
     count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
@@ -22,7 +22,7 @@ import pyarrow as pa
 from analyzer.columns.arrays import Ints
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
-from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.arrow_columns import convert_sequence, escape_surrogates
 from analyzer.pipeline.record_fields import hash_key
 from dissectors.api import Context, Dissector
 from dissectors.message import Values
@@ -33,27 +33,23 @@ from dissectors.symbolic_values import NestedValue, SymbolicValue, Text, Written
 from dissectors.wire.fast_path import FastPath, load_fast_path
 from dissectors.wire.inner import content, find_within
 
-INT32, INT64 = 1 << 31, 1 << 63
+INT64 = 1 << 63
 
 Cells = list[Any]
 _KEY, _SIZE = 4, 5
 _NO_CELLS: Cells = [None] * 6
 
 
-class RecordRow(NamedTuple):
-    """One record, as columns of the table; `place`: of its message among the rows that were asked about."""
-
-    place: int
-    topic: str | None
-    partition: int | None
-    offset: int | None
-    timestamp_ms: int | None
-    key_hash: str | None
-    key_length: int | None
-    value_length: int | None
-
-
-RECORD_COLUMNS = RecordRow._fields[1:]
+RECORD_TYPES = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp_ms": pa.int64(),
+    "key_hash": pa.string(),
+    "key_length": pa.int64(),
+    "value_length": pa.int64(),
+}
+"""The columns that records have by themselves."""
 
 
 def list_cells(payloads: Iterable[Payload]) -> Iterator[Cells]:
@@ -81,13 +77,6 @@ def _make_key(key: object) -> Any:
         return key
     data = plain(content(key))
     return None if data is None else [hash_key(data) if isinstance(data, bytes) else None, len(data)]
-
-
-def make_row(place: int, cells: Cells) -> RecordRow:
-    """Returns the row of a record. Numbers that columns do not have are null."""
-    topic, partition, offset, time, key, size = cells
-    numbers = (_check_range(partition, INT32), _check_range(offset, INT64), _check_range(time, INT64))
-    return RecordRow(place, topic, *numbers, *_split_key(key), size)
 
 
 def _split_key(key: Any) -> tuple[Any, Any]:
@@ -190,15 +179,23 @@ def parse_records(texts: pa.Array) -> tuple[Ints, dict[str, pa.Array]]:
     message = np.repeat(np.arange(len(lists)), counts)
     cells = list(chain.from_iterable(records for _, records in lists))
     around = [cells or _NO_CELLS for cells, _ in lists]
-    topic, partition, offset, time, key, size = (
-        _fill_column([each[place] for each in cells], [each[place] for each in around], message)
-        for place in range(len(_NO_CELLS))
+    places = range(len(_NO_CELLS))
+    return message, _build_columns(
+        _fill_column([each[place] for each in cells], [each[place] for each in around], message) for place in places
     )
+
+
+def build_record_columns(records: Sequence[Cells]) -> dict[str, pa.Array]:
+    """Returns the columns of records by name."""
+    return _build_columns([each[place] for each in records] for place in range(len(_NO_CELLS)))
+
+
+def _build_columns(cells: Iterable[list[Any]]) -> dict[str, pa.Array]:
+    """Columns of cells; numbers that they do not have are null."""
+    topic, partition, offset, time, key, size = cells
     hashes, lengths = zip(*map(_split_key, key), strict=True) if key else ((), ())
-    numbers = [(partition, pa.int32(), INT32), (offset, pa.int64(), INT64), (time, pa.int64(), INT64)]
-    columns = [pa.array(topic, pa.string()), *(_build_numbers(*each) for each in numbers)]
-    columns += [pa.array(hashes, pa.string()), pa.array(lengths, pa.int64()), pa.array(size, pa.int64())]
-    return message, dict(zip(RECORD_COLUMNS, columns, strict=True))
+    values = zip(RECORD_TYPES.items(), (topic, partition, offset, time, hashes, lengths, size), strict=True)
+    return {name: _build_column(column, kind) for (name, kind), column in values}
 
 
 def _fill_column(cells: list[Any], around: list[Any], message: Ints) -> list[Any]:
@@ -208,8 +205,8 @@ def _fill_column(cells: list[Any], around: list[Any], message: Ints) -> list[Any
     return [around[place] if cell is None else cell for cell, place in zip(cells, message.tolist(), strict=True)]
 
 
-def _build_numbers(numbers: list[int | None], kind: pa.DataType, bound: int) -> pa.Array:
+def _build_column(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
-        return pa.array(numbers, kind)
+        return convert_sequence(cells, kind)
     except (OverflowError, pa.ArrowInvalid):
-        return pa.array([_check_range(each, bound) for each in numbers], kind)
+        return pa.array([_check_range(each, 1 << kind.bit_width - 1) for each in cells], kind)

@@ -9,9 +9,8 @@ implementation of both; tests/analyzer/pipeline/test_records.py compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +25,10 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
+from analyzer.pipeline.arrow_columns import ColumnValues, build_array, count_days
 from analyzer.pipeline.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_fields import RecordFields, find_record_fields, hash_keys, read_record_fields
-from analyzer.pipeline.record_values import RecordRow, has_log_columns, list_cells, make_row, parse_records
+from analyzer.pipeline.record_values import Cells, build_record_columns, has_log_columns, list_cells, parse_records
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
@@ -42,30 +40,8 @@ CHUNK_BYTES = 8 << 20
 """Bytes of messages whose records are read in one go."""
 
 MESSAGE_COLUMNS = ("id", "stream_id", "operation", "role", "protocol")
-_TYPES = {
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp_ms": pa.int64(),
-    "key_hash": pa.string(),
-    "key_length": pa.int64(),
-    "value_length": pa.int64(),
-}
-
-
 TopicLookup = Callable[[Ints], pa.Array]
 """For each of some rows the list of topics that its message is about."""
-
-
-def build_records(
-    session: Analysis, rows: Ints, options: Options, topics: TopicLookup | None = None
-) -> Iterator[ColumnValues]:
-    """The columns of the table records but `capture`, for the messages in `rows`, rising; those of a protocol together.
-
-    Batches of at most BATCH_RECORDS rows, in the order of messages and of records within. A record that does not say
-    its topic has that of its message, if `topics` tells one.
-    """
-    yield from RecordTableBuilder(session, topics).build_rows(rows)
 
 
 def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
@@ -112,7 +88,7 @@ class RecordTableBuilder:
                     if len(found.message):
                         yield from self._build_fast(fast_path, some, found)
                     else:
-                        yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
+                        yield from self._merge_records(some, _NO_RECORDS, some)
 
     def _read_bodies(self, rows: Ints) -> Iterator[ColumnValues]:
         """The records of messages of a protocol whose fast path reads none."""
@@ -159,7 +135,8 @@ class RecordTableBuilder:
         for part in split_rows(self._session, left):
             places = np.searchsorted(rows, part)
             end = int(np.searchsorted(read.message, places[-1], "right"))
-            carriers = _RecordColumns.from_rows(tuple(decode_records(self._session, self._naming, part)), places)
+            numbers, cells = list(zip(*decode_records(self._session, self._naming, part), strict=True)) or ((), ())
+            carriers = _RecordColumns(places[np.array(numbers, np.int64)], build_record_columns(cells))
             yield from self._split_batches(rows, read.slice(begin, end).merge(carriers))
             begin = end
         yield from self._split_batches(rows, read.slice(begin, len(read.message)))
@@ -190,15 +167,6 @@ class _RecordColumns:
     message: Ints
     columns: dict[str, pa.Array]
 
-    @classmethod
-    def from_rows(cls, carriers: Sequence[RecordRow], places: Ints | None = None) -> Self:
-        """Those that were read one by one; places: of the rows that they are in."""
-        columns = {
-            name: convert_sequence([getattr(each, name) for each in carriers], kind) for name, kind in _TYPES.items()
-        }
-        numbers = np.array([each.place for each in carriers], np.int64)
-        return cls(numbers if places is None else places[numbers], columns)
-
     def slice(self, first: int, stop: int) -> _RecordColumns:
         """From the record `first` to before `stop`."""
         return _RecordColumns(self.message[first:stop], {name: each[first:stop] for name, each in self.columns.items()})
@@ -214,8 +182,11 @@ class _RecordColumns:
         return _RecordColumns(message[order], {name: each.take(places) for name, each in joined.items()})
 
 
-def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[RecordRow]:
-    """Yields the records in these rows, in their order."""
+_NO_RECORDS = _RecordColumns(np.zeros(0, np.int64), build_record_columns(()))
+
+
+def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[tuple[int, Cells]]:
+    """Yields the records in these rows, in their order: the place of the row, and the cells of the record."""
     first = 0
     for part in split_rows(session, rows):
         readable = read_undecoded(session, part)
@@ -224,5 +195,5 @@ def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterato
                 continue
             body = defects.decode_values(dissector, message, context)
             for cells in list_cells(read_payloads(session, naming, row, dissector, body, context)):
-                yield make_row(place, cells)
+                yield place, cells
         first += len(part)

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzer.errors import UserError
+from analyzer.pipeline.class_archive import ClassArchive
 from analyzer.pipeline.java_gateway import (
     JavaProcess,
-    create_shadow_home,
     find_java,
     find_spark_home,
     make_start_error,
@@ -106,9 +106,10 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
                 java = find_java()
                 environment = {**_build_environment(master, conf, home, java), **_create_sort_folders(conf, homes)}
                 settings = _build_settings(master, conf, environment, home)
-                environment |= write_launcher(java, home, settings, environment["SPARK_HOME"])
+                launcher, archive = write_launcher(java, home, settings, environment["SPARK_HOME"])
+                environment |= launcher
                 with (
-                    _end_java(home / LOG_NAME),
+                    _end_java(home / LOG_NAME, archive),
                     translate_spark_errors(home / LOG_NAME),
                     _start_session(master, home, environment) as spark,
                 ):
@@ -152,7 +153,7 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: s
     """What Java is started with, and Spark's Python side looks up."""
     (jar,) = Path(find_spark_home(), "jars").glob("spark-core_*.jar")
     found = {
-        "JAVA_HOME": str(create_shadow_home(home / "java", java, home / LOG_NAME)),
+        "JAVA_HOME": str(Path(java).resolve().parents[1]),
         "SPARK_HOME": find_spark_home(),
         "SPARK_SCALA_VERSION": jar.name.split("_")[1].split("-")[0],
         "PYSPARK_PYTHON": sys.executable,
@@ -173,16 +174,20 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: s
 
 
 @contextmanager
-def _end_java(log: Path) -> Iterator[None]:
+def _end_java(log: Path, archive: ClassArchive | None) -> Iterator[None]:
     """Ends Java in the end, even if it is busy; Spark's Python side forgets it, and workers end without it.
+
+    archive: what Java may write when it ends by itself, as it does only after a run without an error.
 
     Raises SparkError if it has ended before.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    failed = True
     try:
         yield
+        failed = False
     except Exception as error:
         if SparkContext._gateway is not None and SparkContext._gateway.proc.poll() is not None:
             raise SparkError(f"Java has ended. {log} has its output.") from error
@@ -190,6 +195,8 @@ def _end_java(log: Path) -> Iterator[None]:
     finally:
         if (gateway := SparkContext._gateway) is not None:
             gateway.proc.stdin.close()
+            if archive is not None and not failed:
+                archive.await_writing(gateway.proc)
             gateway.proc.kill()
             gateway.proc.wait()
             gateway.shutdown()  # afterwards: it would wait for an answer of a Java that hangs

@@ -48,6 +48,11 @@ _CONTAINERS: Mapping[str, frozenset[str]] = {
 }
 
 
+def make_state_error(problem: str) -> UserError:
+    """Returns the error for a state that cannot be gone on with."""
+    return UserError(f"{problem}. Begin again with another --state.")
+
+
 class StateCodec:
     """Checkpoints as bytes. known: the dissectors that they may name."""
 
@@ -65,11 +70,11 @@ class StateCodec:
         """Returns a checkpoint. Raises UserError for bytes that encode() of this version did not make."""
         try:
             found = _Unpickler(zlib.decompress(data), self._known).load()
-        except (zlib.error, pickle.UnpicklingError, *_BROKEN) as error:
-            raise UserError("The state of a connection is damaged. Begin again with another --state.") from error
-        if not isinstance(found, FlowCheckpoint):
-            raise UserError("The state of a connection is damaged. Begin again with another --state.")
-        return found
+            if isinstance(found, FlowCheckpoint):
+                return found
+        except (zlib.error, pickle.UnpicklingError, *_BROKEN):
+            pass
+        raise make_state_error("The state of a connection is damaged")
 
 
 _BROKEN = (AttributeError, EOFError, ImportError, IndexError, KeyError, MemoryError, TypeError, ValueError)
@@ -202,10 +207,10 @@ def read_states(path: str, captures: Mapping[str, int]) -> Iterator[pa.RecordBat
             for batch in file.iter_batches(ROW_GROUP):
                 yield _build_pointers(batch, captures)
     except (pa.ArrowException, EOFError) as error:
-        raise UserError(f"The state {path} is damaged. Begin again with another --state.") from error
+        raise make_state_error(f"The state {path} is damaged") from error
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else "it is damaged"
-        raise UserError(f"Cannot read the state {path}: {why}. Begin again with another --state.") from error
+        raise make_state_error(f"Cannot read the state {path}: {why}") from error
 
 
 def _build_pointers(batch: pa.RecordBatch, captures: Mapping[str, int]) -> pa.RecordBatch:
@@ -220,7 +225,7 @@ def _build_pointers(batch: pa.RecordBatch, captures: Mapping[str, int]) -> pa.Re
 def _check_version(path: str, schema: pa.Schema) -> None:
     version = (schema.metadata or {}).get(_VERSION_KEY, b"")
     if not version.isdigit():
-        raise UserError(f"The state {path} is damaged. Begin again with another --state.")
+        raise make_state_error(f"The state {path} is damaged")
     if int(version) != STATE_VERSION:
         raise UserError(
             f"The state {path} has version {int(version)}, but this program reads version {STATE_VERSION}."

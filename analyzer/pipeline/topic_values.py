@@ -19,8 +19,7 @@ from analyzer.decode.content import make_context
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.query.fields import find_field
-from analyzer.query.fields.getting import Getter, ScopedNumber, make_getter
-from analyzer.query.fields.leaves import NestedLeaves, find_leaves
+from analyzer.query.fields.getting import Getter, NestedLeaves, ScopedNumber, find_leaves, make_getter
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector
 from dissectors.catalog import FieldAlias

@@ -20,7 +20,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.processes.jobs import map_in_order
-from analyzer.query.fields.leaves import list_texts
+from analyzer.query.fields.getting import list_texts
 from analyzer.query.filter import Filter, compile_filter
 from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree

@@ -27,7 +27,7 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, WORTH, BodyTexts, TemplateDecoder, TemplateGroup
 from analyzer.decode.templates import TemplateMatch
 from analyzer.messages import defects
-from analyzer.query.fields.leaves import list_texts
+from analyzer.query.fields.getting import list_texts
 from dissectors.api import Body, Context, Dissector
 from dissectors.symbolic_values import Bytes, Hex, Integer, MadeText, Marked, NestedValue, Text
 from dissectors.wire.embedded import EmbeddedValue

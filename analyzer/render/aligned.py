@@ -18,7 +18,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks, safe_text
 from analyzer.columns.values import PLAIN, CellStyle, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, RowReader, make_error, make_findings
 from analyzer.decode.template_decoder import BodyTexts

@@ -16,7 +16,7 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import SECOND, Cells
 from analyzer.columns.values import CellColumn, CellStyle, Values
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis, Session
 from dissectors.slotted import make_slotted

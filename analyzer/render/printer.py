@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import ELLIPSIS
-from analyzer.config.model import Config
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import Config, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.processes import libc
-from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
-from analyzer.query.presets import TABLE_KEYS
+from analyzer.query.column_names import TABLE_KEYS, ColumnKeys, find_number_keys, find_preset, resolve_keys
 from analyzer.render.clock import TimeClock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
 from analyzer.render.forms import RowForm, RowWriter

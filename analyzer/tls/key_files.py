@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.errors import UserError
-from analyzer.tls.key_log import KeyLog, LineBuffer
+from analyzer.tls.keys import KeyLog, LineBuffer
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

@@ -35,9 +35,9 @@ def extract(salt: bytes, secret: bytes, hash_name: str) -> bytes:
     return hmac.digest(salt or bytes(measure_digest(hash_name)), secret, hash_name)
 
 
-def expand_label(secret: bytes, label: str, context: bytes, length: int, hash_name: str) -> bytes:
-    """Returns HKDF-Expand-Label (RFC 8446, section 7.1), `length` bytes."""
-    info = _build_info(label, context, length)
+def expand_label(secret: bytes, label: str, length: int, hash_name: str) -> bytes:
+    """Returns HKDF-Expand-Label (RFC 8446, section 7.1) without a context, `length` bytes."""
+    info = _build_info(label, length)
     if length <= measure_digest(hash_name):
         return hmac.digest(secret, info + b"\x01", hash_name)[:length]
     found = block = b""
@@ -50,10 +50,10 @@ def expand_label(secret: bytes, label: str, context: bytes, length: int, hash_na
 
 
 @lru_cache(maxsize=64)
-def _build_info(label: str, context: bytes, length: int) -> bytes:
+def _build_info(label: str, length: int) -> bytes:
     """Returns the HkdfLabel of RFC 8446, section 7.1."""
     full = b"tls13 " + label.encode()
-    return length.to_bytes(2) + bytes((len(full),)) + full + bytes((len(context),)) + context
+    return length.to_bytes(2) + bytes((len(full),)) + full + bytes(1)
 
 
 @cache
@@ -64,13 +64,13 @@ def measure_digest(hash_name: str) -> int:
 
 def derive_traffic_keys(secret: bytes, suite: Suite) -> KeyMaterial:
     """Returns the keys of a traffic secret of TLS 1.3."""
-    key = expand_label(secret, "key", b"", suite.key, suite.hash)
-    return KeyMaterial(b"", key, expand_label(secret, "iv", b"", suite.fixed_nonce, suite.hash))
+    key = expand_label(secret, "key", suite.key, suite.hash)
+    return KeyMaterial(b"", key, expand_label(secret, "iv", suite.fixed_nonce, suite.hash))
 
 
 def update_secret(secret: bytes, suite: Suite) -> bytes:
     """Returns the traffic secret that follows a KeyUpdate (RFC 8446, section 7.2)."""
-    return expand_label(secret, "traffic upd", b"", len(secret), suite.hash)
+    return expand_label(secret, "traffic upd", len(secret), suite.hash)
 
 
 def expand_prf(secret: bytes, label: bytes, seed: bytes, length: int, hash_name: str) -> bytes:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from analyzer.tls import handshake
-from analyzer.tls.certificates import parse_certificate
-from analyzer.tls.facts import MOST_CERTIFICATES, MOST_VERSIONS, Alert, Refusal, TlsFacts
+from analyzer.tls.facts import MOST_CERTIFICATES, MOST_VERSIONS, Alert, Refusal, TlsFacts, parse_certificate
 from analyzer.tls.handshake import TLS12, TLS13, ClientHello, ServerHello
 from analyzer.tls.keys import Parameters, RsaExchange, Secrets, name_ticket
 from analyzer.tls.suites import find_suite

@@ -4,19 +4,22 @@ Theory. A lost record is counted if its header was captured. If headers are lost
 limits how many records they may hold. So all possible next numbers are tried on each candidate for a record; only the
 right number decrypts it. A loss may also hide a change of secrets, so the secrets that may follow are tried as well.
 All tries are bounded.
+
+Under each secret, the records of a direction count from 0. The number is authenticated, so it has to be right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from analyzer.tls.cipher import BadRecord, RecordCipher
 from analyzer.tls.facts import Refusal
-from analyzer.tls.half_session import HalfSession
-from analyzer.tls.handshake import TLS12
+from analyzer.tls.handshake import TLS12, MessageJoiner
 from analyzer.tls.keys import Epoch, Secrets
 from analyzer.tls.negotiation import Negotiation
-from analyzer.tls.records import CHANGE_CIPHER, HEADER, MOST_BODY, Record
+from analyzer.tls.records import CHANGE_CIPHER, HEADER, MOST_BODY, Record, RecordReader, Span
 
 MOST_TRIES = 1 << 12
 """Sequence numbers that are tried after one loss."""
@@ -154,3 +157,65 @@ def _try_open(cipher: RecordCipher, number: int, record: Record) -> tuple[int, b
         return cipher.open_record(number, record.kind, record.body)
     except BadRecord:
         return None
+
+
+class Plaintext(NamedTuple):
+    """Holds plaintext of a direction, in order.
+
+    side: 0 or 1, of the connection. spans: divide it by packets; the last byte belongs to the packet that completes the
+    record. lost: number of bytes missing here, computed from the lengths of the records; then `data` is empty.
+    """
+
+    side: int
+    data: bytes
+    spans: tuple[Span, ...]
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class HalfSession:
+    """Holds the state of one direction.
+
+    epoch, generation: the secret; a generation is the number of key updates. number: sequence number of the next record
+    under this secret. uncertain: a loss may hide a change of secrets. cipher: created when the first record needs it,
+    and never part of a transferred state.
+    """
+
+    reader: RecordReader = field(default_factory=RecordReader)
+    joiner: MessageJoiner = field(default_factory=MessageJoiner)
+    epoch: Epoch = Epoch.CLEAR
+    generation: int = 0
+    number: int = 0
+    uncertain: bool = False
+    cipher: RecordCipher | None = None
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether records of application data follow under a known secret and number."""
+        return self.epoch is Epoch.TRAFFIC and not self.uncertain and self.reader.is_steady
+
+    def change(self, epoch: Epoch, generation: int = 0) -> None:
+        """Continues under another secret, whose records count from 0."""
+        self.epoch, self.generation, self.number, self.cipher = epoch, generation, 0, None
+
+
+def divide_plaintext(length: int, spans: tuple[Span, ...], before: int) -> tuple[Span, ...]:
+    """Divides the plaintext of a record by the packets that carried it.
+
+    length: bytes of plaintext. spans: of the whole record. before: bytes of the record before the ciphertext. Reference
+    implementation of tls_fast_path.
+    """
+    last = spans[-1]
+    if len(spans) == 1:
+        return (Span(length, last.packet, last.time),)
+    found, at = [], -before
+    for span in spans:
+        begin, at = max(at, 0), at + span.length
+        end = min(at, length - 1)
+        if end > begin:
+            found.append(Span(end - begin, span.packet, span.time))
+    if found and found[-1].packet == last.packet:
+        found[-1] = found[-1]._replace(length=found[-1].length + 1)
+    else:
+        found.append(Span(1, last.packet, last.time))
+    return tuple(found)

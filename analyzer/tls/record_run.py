@@ -43,7 +43,7 @@ def open_run(cipher: RecordCipher, number: int, data: bytes) -> RecordRun:
         length = header[3] << 8 | header[4]
         stop = begin + length
         usual = header[:3] == _START
-        if length > MOST_BODY or not (usual or _is_header(header)):
+        if length > MOST_BODY or not (usual or (CHANGE_CIPHER <= header[0] <= HEARTBEAT and header[1:3] == _START[1:])):
             return RecordRun(ends, texts, lengths, begin - 1)
         if stop > size:
             break
@@ -67,7 +67,3 @@ def open_run(cipher: RecordCipher, number: int, data: bytes) -> RecordRun:
         number += 1
         at = stop
     return RecordRun(ends, texts, lengths, -1)
-
-
-def _is_header(header: bytes) -> bool:
-    return CHANGE_CIPHER <= header[0] <= HEARTBEAT and header[1:3] == _START[1:]

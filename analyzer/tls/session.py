@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from analyzer.tls import handshake
 from analyzer.tls.facts import Refusal, TlsFacts
-from analyzer.tls.half_session import HalfSession, Plaintext, divide_plaintext
 from analyzer.tls.handshake import MessageJoiner
 from analyzer.tls.keys import Epoch, Parameters, Secrets
 from analyzer.tls.negotiation import Negotiation
-from analyzer.tls.record_opener import RecordOpener
+from analyzer.tls.record_opener import HalfSession, Plaintext, RecordOpener, divide_plaintext
 from analyzer.tls.records import ALERT, APPLICATION_DATA, CHANGE_CIPHER, HANDSHAKE, HEADER, Record, Span
 
 MOST_WAITING = 1 << 20

@@ -164,7 +164,10 @@ class KafkaFastPath(FastPath):
         from dissectors.kafka.guessing.fast_path import guess_many  # hardly a capture has answers without requests
         from dissectors.kafka.guessing.guess import format_hints
 
-        return [format_hints(found) for found in guess_many(messages)]
+        found = guess_many(messages)
+        distinct = {id(each): each for each in found}
+        hints = {number: format_hints(each) for number, each in distinct.items()}
+        return [hints[id(each)] for each in found]
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Returns the queue of unanswered requests, oldest first."""

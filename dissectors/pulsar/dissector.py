@@ -68,7 +68,7 @@ class Pulsar(Dissector):
     server_roles = lazy("dissectors.pulsar.reports:list_server_roles")
     checks = lazy("dissectors.pulsar.checks:checks")
     triage = lazy("dissectors.pulsar.checks:triage")
-    describe_error = lazy("dissectors.pulsar.error_details:describe_error")
+    describe_error = lazy("dissectors.pulsar.expert_info:describe_error")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Rates first bytes: a frame of a known command is nearly certain."""

@@ -10,7 +10,7 @@ ACK with a validation_error is for a message that the client library dropped. ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.pulsar.commands import Command, commands
 from dissectors.pulsar.summaries import SUMMARIES
 from dissectors.pulsar.tables import table
+from dissectors.values import shorten, text
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.specs import members
 from dissectors.wire.summary import Summaries
@@ -94,3 +95,21 @@ def _make_summaries() -> Summaries:
 def _explain_error(error: Any, _: str) -> str:
     text: str = table("expert_info")["why"].get(error, f"error {error}")
     return text
+
+
+_TELLING = frozenset({"MetadataError", "NotAllowedError", "UnknownError", "InvalidTopicName", "TransactionConflict"})
+"""Errors of which the message in the answer tells more than their names do."""
+
+_REPHRASED = "Encryption is required", "Exceed maximum message size"
+"""Beginnings of messages that a finding tells in other words."""
+
+
+def describe_error(error: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+    """Returns what the broker says, and of a login how the client tried to prove who it is; None for other errors."""
+    reason = text(answer, "message") or ""
+    statement = f"the broker says: {shorten(reason)}" if reason else ""
+    if error == "AuthenticationError":
+        method = text(request, "auth_method_name")
+        how = "The client gave no credentials" if method in (None, "none") else f"The client used the method {method}"
+        return f"{how}; {statement}" if statement else how
+    return statement if reason and error in _TELLING and not reason.startswith(_REPHRASED) else None

@@ -18,11 +18,9 @@ from dissectors.wire.message import Recipe, fits, fold_tree, read_framed, values
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec, Wrapping
-from dissectors.zookeeper import expert_info, four_letter_commands
-from dissectors.zookeeper.forms import find_steps
+from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
-from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
 from dissectors.zookeeper.nested import OPENED, RECONFIG
 from dissectors.zookeeper.nested.content import open_tree, open_values
@@ -30,6 +28,8 @@ from dissectors.zookeeper.nested.hidden import hide_framed, is_sensitive_message
 from dissectors.zookeeper.recipes import (
     EVENT,
     add_expert_info,
+    check_command_answer,
+    check_size,
     connect_plan,
     connect_recipe,
     reply_recipe,
@@ -37,7 +37,7 @@ from dissectors.zookeeper.recipes import (
     request_recipe,
     response_record,
 )
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import INT, LONG, find_steps, operations, plan_of
 
 _REQUEST_HEADER = Wrapping("header", "struct")
 _REPLY_HEADER = LayoutSpec("header", "struct")
@@ -53,7 +53,7 @@ def decode_values(message: bytes, context: Context) -> Body:
     """Returns the values of a message, the first error that it reports, and its findings."""
     if _is_command_text(message, context):
         body = four_letter_commands.decode_values(message)
-        return body._replace(findings=(*body.findings, *expert_info.of_word(message)))
+        return body._replace(findings=(*body.findings, *check_command_answer(message)))
     found = _guess(message, context)
     recipe = _recipe_of(message, context, found.opcode)
     if recipe is None:
@@ -77,7 +77,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
     """Returns the annotated tree of a message."""
     if _is_command_text(message, context):
         tree = four_letter_commands.decode_tree(message)
-        tree.findings.extend(expert_info.of_word(message))
+        tree.findings.extend(check_command_answer(message))
         return tree
     found = _guess(message, context)
     tree = read_framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
@@ -114,7 +114,7 @@ def _is_command_text(message: bytes, context: Context) -> bool:
 
 def _doubts(message: bytes, context: Context, guess: Guess) -> Iterator[Finding]:
     """What there is to say before a message is read."""
-    yield from expert_info.of_size(message, context)
+    yield from check_size(message, context)
     if guess.finding is not None:
         yield guess.finding
     if context.code is not None and context.code not in operations():

@@ -181,7 +181,9 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
         """The request that a reply with this xid answers; where the xid was used again, the first that may be it."""
         key = (True, None, xid)
         request = self.claim(key)
-        while request is not None and key in self.waiting and (self._is_over(request) or self._is_gapped(key)):
+        while (
+            request is not None and key in self.waiting and (self._is_over(request) or (self.gapped and key == _PINGS))
+        ):
             request = self.claim(key)
         if request is not None and key in self.waiting and self._may_be_missed(request):
             return None
@@ -201,9 +203,6 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
 
     def _may_be_missed(self, request: Waiting) -> bool:
         return request.handle < self.missed and request.header.code != PING_CODE and not self._is_over(request)
-
-    def _is_gapped(self, key: Key) -> bool:
-        return self.gapped and key == _PINGS
 
     def _forget_pings(self) -> None:
         """Those that were asked before what is answered now, which they would have overtaken."""

@@ -42,9 +42,8 @@ from dissectors.zookeeper.header import (
     request_header,
     server_header,
 )
-from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import load_names
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import INT, operations, plan_of
 
 
 class ZooKeeperFastPath(FastPath):

@@ -17,11 +17,10 @@ from dissectors.wire.plan import Leaf, resolve
 from dissectors.wire.primitive import FixedWidth
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.framer import INITIAL, LEGACY_INITIAL, NOTIFICATION
-from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import CONNECT
 from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.quorum.header import SNAPSHOT, Packet, header, packets
-from dissectors.zookeeper.schemas import ZooKeeperOperation, operations, record, width
+from dissectors.zookeeper.schemas import MULTIS, ZooKeeperOperation, operations, record, width
 from dissectors.zookeeper.tables import table
 
 NOTHING = "nothing"

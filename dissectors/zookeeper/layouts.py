@@ -21,16 +21,13 @@ from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import pick
 from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.template import MessageLayout, template
-from dissectors.zookeeper.expert_info import NEAR
-from dissectors.zookeeper.forms import MULTIS, find_first_error, find_steps
 from dissectors.zookeeper.guessing import Guess
 from dissectors.zookeeper.header import REPLY, has_absurd_error
-from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.nested import OPENED
 from dissectors.zookeeper.nested.hidden import is_sensitive_message
-from dissectors.zookeeper.recipes import EVENT, reply_steps
-from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.recipes import EVENT, NEAR, reply_steps
+from dissectors.zookeeper.schemas import INT, MULTIS, find_first_error, find_steps, operations
 
 _BEHIND_XID = 8
 _NO_ERROR = bytes(4)

@@ -1,31 +1,47 @@
-"""Recipes that decode a client's message fast, chosen by its opcode and its length.
+"""Recipes that decode a client's message fast, chosen by its opcode and its length; expert info of one message.
 
 Theory. A reply with an error ends behind its header, except a failed SASL step, which may have a token. So a reply's
 reader depends on three things with few combinations. An event is a reply whose xid and error have no meaning.
 
 Theory. Connects are recognised by their own bytes (header.py), or by Context.extra if few of them were captured. Only
 the length tells whether the last field is there: readOnly, from 3.4 on.
+
+Facts. jute.maxbuffer is 0xfffff bytes by default. A server that reads a larger length closes the connection
+(NIOServerCnxn.readLength), and so does a client (ClientCnxnSocket.readLength), which then asks the next server again: a
+node with many children can block a client for ever. A ConnectResponse without a session or without a timeout means that
+the session has expired or that the password was wrong; the two cannot be told apart. tables/expert_info.json has
+conditions and sentences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.field import Tree
+from dissectors.finding import Finding
 from dissectors.slotted import replace
 from dissectors.wire.emit import projection
+from dissectors.wire.expert_info import ExpertInfoTable, compile_expert_info
 from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
 from dissectors.wire.specs import members
-from dissectors.zookeeper import expert_info
-from dissectors.zookeeper.forms import RecordForm, find_form, make_form
-from dissectors.zookeeper.header import PASSWORD_AT, REPLY, is_cut_connect, password_of
-from dissectors.zookeeper.jute import INT
+from dissectors.wire.summary import Summaries
+from dissectors.zookeeper.header import MAXIMUM, PASSWORD_AT, REPLY, REQUEST, is_cut_connect, password_of
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
+from dissectors.zookeeper.schemas import (
+    INT,
+    RecordForm,
+    begins_with_path,
+    find_form,
+    make_form,
+    operations,
+    plan_by_size,
+    plan_of,
+)
+from dissectors.zookeeper.tables import table
 
 EVENT = 0
 _EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})
@@ -39,7 +55,7 @@ Annotated = Callable[[bytes, Context], Tree]
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
     """Returns the recipe of a connect frame."""
     recipe = _recipe(make_form(plan.steps), _BEHIND_SIZE, read)
-    return replace(recipe, expert_info=expert_info.find_expert_info("connected")) if plan.name == ANSWER else recipe
+    return replace(recipe, expert_info=find_expert_info("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)
@@ -102,4 +118,45 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
 def add_expert_info(tree: Tree, context: Context) -> None:
     """Adds expert info to the tree of a ConnectResponse."""
     if context.code is None and context.role is Role.RESPONSE:
-        tree.findings.extend(expert_info.find_expert_info("connected")(members(tree.fields)))
+        tree.findings.extend(find_expert_info("connected")(members(tree.fields)))
+
+
+MAXBUFFER = 0xFFFFF
+NEAR = MAXBUFFER * 9 // 10
+"""From here on a packet is said to be large: a few more children, or a little more data, and it is too large."""
+
+_LONGEST_PATH = 200
+"""Bytes of a path that are said."""
+
+_REFUSED = b" is not executed because it is not in the whitelist."
+
+
+@cache
+def find_expert_info(kind: str) -> ExpertInfoTable:
+    """The expert info about a frame's length, a ConnectResponse or an answer to a word: few kinds, so few are kept."""
+    return ExpertInfoTable([compile_expert_info(Summaries(), row) for row in table("expert_info")[kind]])
+
+
+def check_size(message: bytes, context: Context) -> tuple[Finding, ...]:
+    """Yields findings about the length of a frame."""
+    size = int.from_bytes(message[:4], signed=True)
+    if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
+        return ()
+    is_request = context.role is Role.REQUEST
+    path = _path(message) if is_request and begins_with_path(context.code) else ""
+    about = path and f" for {path}"
+    return find_expert_info("size")(
+        {"size": size, "share": 100 * size // MAXBUFFER, "asks": is_request, "about": about}
+    )
+
+
+def check_command_answer(text: bytes) -> tuple[Finding, ...]:
+    """Returns findings about an answer to a four-letter command."""
+    return find_expert_info("word")({"refused": text.find(_REFUSED, 0, 64) > 0})
+
+
+def _path(message: bytes) -> str:
+    """The path behind a request's header, or its beginning."""
+    at = REQUEST.size + 4
+    size = int.from_bytes(message[REQUEST.size : at], signed=True)
+    return message[at : at + min(max(size, 0), _LONGEST_PATH)].decode(errors="replace")

@@ -7,12 +7,15 @@ which is neither a packet type nor a possible length.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
-from dissectors.wire.message import fold_tree
-from dissectors.zookeeper import bare
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES, values_decoder
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import fold_tree, read_unframed
+from dissectors.wire.plan import Plan
 from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_unframed
 from dissectors.zookeeper.schemas import plan_of
@@ -35,9 +38,23 @@ def is_packet(prefix: bytes) -> bool:
     return prefix.startswith(magic())
 
 
+def decode_record(plan: Plan, message: bytes) -> Body:
+    """Returns the values of a record that is a message of its own, without a length in front."""
+    try:
+        values, stop = values_decoder(plan)(message, 0, Budget())
+    except FAILURES:
+        stop = -1
+    return Body(values, None) if stop == len(message) else fold_tree(decode_record_tree(plan, message))
+
+
+def decode_record_tree(plan: Plan, message: bytes) -> Tree:
+    """Decodes a record without a length prefix to an annotated tree."""
+    return read_unframed(message, partial(read_members, steps=plan.steps))
+
+
 def decode_values(message: bytes) -> Body:
     """Decodes a QuorumAuthPacket and the token in it to values."""
-    body = bare.decode_values(plan_of(NAME), message)
+    body = decode_record(plan_of(NAME), message)
     if body.findings:
         return fold_tree(decode_tree(message))
     open_values(body.values)
@@ -46,7 +63,7 @@ def decode_values(message: bytes) -> Body:
 
 def decode_tree(message: bytes) -> Tree:
     """Decodes a QuorumAuthPacket to an annotated tree."""
-    tree = bare.decode_tree(plan_of(NAME), message)
+    tree = decode_record_tree(plan_of(NAME), message)
     hide_unframed(tree.fields)
     return open_tree(tree)
 

@@ -137,7 +137,7 @@ def _sequential(value: Any, _: str) -> str | None:
 
 
 def _token(value: Any, _: str) -> str | None:
-    from dissectors.zookeeper.nested.tokens import token_words  # few messages have one
+    from dissectors.zookeeper.nested.content import token_words  # few messages have one
 
     return ", ".join(token_words(value)) or None
 

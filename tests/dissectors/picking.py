@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.query.fields.leaves import find_leaves
+from analyzer.query.fields.getting import find_leaves
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.embedded import EmbeddedValue

@@ -47,10 +47,14 @@ def whole(capture: Path) -> Iterator[Session]:
 
 
 class Feed:
-    """Writes a capture to a pipe, a piece at a time, each when the one before has been taken over."""
+    """Writes a capture to a pipe, a piece at a time, each when the one before has been taken over.
+
+    kept: tasks of the test, which are not waited for.
+    """
 
     def __init__(self, found: Drive, capture: Path, end: int) -> None:
         self._found, self._data, self._end, self._at = found, capture.read_bytes(), end, 0
+        self.kept = set[int]()
 
     async def more(self, pieces: int = 1) -> None:
         session = self._found.main.session
@@ -65,7 +69,13 @@ class Feed:
         while not holds():
             assert self._at < len(self._data), "it never happened"
             await self.more()
+            await self._found.until(self._is_taken_over)
             await self._found.settle()
+
+    def _is_taken_over(self) -> bool:
+        main = self._found.main
+        is_shown = main.ingest.is_paused or main.timeline.timeline.rows == len(main.session.rows)
+        return is_shown and PENDING_TASKS._open <= self.kept
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +223,7 @@ def test_rows_stay_for_work_that_is_under_way(capture: Path, monkeypatch: pytest
         session = found.main.session
         await feed.more()
         number = PENDING_TASKS.begin_task()
+        feed.kept.add(number)
         try:
             await feed.until(lambda: first(found) > 0)
             await feed.more(4)

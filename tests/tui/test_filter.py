@@ -20,7 +20,7 @@ from analyzer.query.filter import Filter, compile_filter
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
-from tests.tui.screens.test_ingest import pipe
+from tests.tui.screens.test_ingest import pipe, rows_in
 from tui import filter_worker
 from tui.screens import ingest as screen
 from tui.screens.bug import BugScreen
@@ -272,15 +272,16 @@ def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None
     async def test(found: Drive) -> None:
         main, listed = found.main, found.main.timeline.timeline
         os.write(end, WHOLE[:60_000])
-        await found.until(lambda: listed.rows > 100)
+        await found.until(lambda: listed.rows == rows_in(60_000))
         await found.filter("operation == Fetch and latency > 1ms")
         some = found.rows()
         await found.press("v", "G")
         assert found.row == some[-1]
         assert main.timeline.following
         os.write(end, WHOLE[60_000:180_000])
-        await found.until(lambda: len(found.rows()) > len(some))
+        await found.until(lambda: listed.rows == rows_in(180_000))
         await found.filtered()
+        assert len(found.rows()) > len(some)
         await found.until(lambda: found.row == found.rows()[-1])
         await found.press("k")
         row = found.row

@@ -40,8 +40,14 @@ async def looked(found: Drive) -> None:
         look, line = screen.advice, screen.line
         return look is not None and look[:2] == (line.value, line.cursor_position) and not screen.is_reading
 
-    await found.until(is_done)
-    await found.settle()
+    while True:
+        for worker in (screen._reader, screen._looker):  # what they were asked before is answered then
+            answered = Event()
+            worker.submit("last", bool, lambda _, answered=answered: answered.set())  # type: ignore[misc]
+            await found.until(answered.is_set)
+        await found.settle()
+        if is_done():
+            return
 
 
 async def opened(found: Drive, text: str = "", key: str = "slash") -> None:

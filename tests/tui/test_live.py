@@ -12,7 +12,7 @@ import pytest
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.fake_capture import FakeCapture
-from tests.tui.screens.test_ingest import PART, WHOLE, pipe
+from tests.tui.screens.test_ingest import PART, WHOLE, pipe, rows_in
 from tui.screens import ingest, main
 from tui.screens.chooser import ConfirmDialog
 
@@ -90,7 +90,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(found: Drive) -> None:
         listed = found.main.timeline
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: listed.timeline.rows > 100)
+        await found.until(lambda: listed.timeline.rows == rows_in(PART))
         await found.settle()
         assert "▼ newest" in found.text("list-head")
         await found.press("Z")
@@ -111,6 +111,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
         await found.press("Z")
         rows = listed.timeline.rows
         os.write(end, WHOLE[2 * PART :])
+        await found.until(lambda: len(found.main.session.rows) == 648)
         await found.until(lambda: " more wait " in found.text("title"))
         found.main.session.packets.stop()
         await found.until(lambda: not found.main.ingest.is_reading)  # the end resumes: no more comes

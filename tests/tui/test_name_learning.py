@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.render.lines import strip_styles
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
+from tests.tui.screens.test_ingest import rows_in
 from tui.screens import ingest
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
@@ -65,7 +66,7 @@ def test_while_rows_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test(found: Drive) -> None:
         os.write(writing, WHOLE[:60_000])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100 and found.main.names.is_complete)
+        await found.until(lambda: found.main.timeline.timeline.rows == rows_in(60_000) and found.main.names.is_complete)
         await found.press("v", "G")
         await found.settle()
         shown = found.text("list")

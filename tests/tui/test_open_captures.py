@@ -14,10 +14,9 @@ from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.fake_capture import FakeCapture
 from tui.model import capture_memory
 from tui.model.capture_memory import CAPTURES_KEY, CaptureEntry, add_entry, find_entry, list_entries, list_paths
-from tui.model.path_completion import complete_path, list_files
 from tui.saved_state import SavedState
 from tui.screens.chooser import Chooser, ConfirmDialog
-from tui.screens.open_line import OpenDialog
+from tui.screens.file_lines import OpenDialog, complete_path, list_files
 
 ZOOKEEPER = KAFKA.with_name("zookeeper.pcap.zst")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from analyzer.config.model import ColorRule
 from tests.tui.driving import Drive, driven
 from tui.commands.colouring import choose_colour, edit_rules, import_rules
-from tui.model.own_rules import add_rule, load_own_rules, move_rule, parse_colorfilters, save_own_rules
+from tui.model.colour_rules import add_rule, load_own_rules, move_rule, parse_colorfilters, save_own_rules
 from tui.saved_state import SavedState
 
 FETCH = ColorRule("operation == Fetch", "operation == Fetch", "black on red")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.tui.driving import Drive, driven
 from tui.commands.appearance import switch_palette
-from tui.model.own_rules import RULES_KEY
+from tui.model.colour_rules import RULES_KEY
 from tui.model.profiles import list_profiles, remove_profile, restore_profile, save_profile
 from tui.model.row_lines import COLUMNS_KEY
 from tui.saved_state import SavedState

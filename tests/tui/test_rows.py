@@ -17,7 +17,7 @@ from analyzer.render.lines import strip_styles
 from tests.analyzer.messages.test_host_names import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
-from tests.tui.screens.test_ingest import WHOLE, pipe
+from tests.tui.screens.test_ingest import WHOLE, pipe, rows_in
 from tui.commands import appearance, columns, navigation
 from tui.saved_state import SavedState
 from tui.screens.columns import ColumnsScreen
@@ -89,11 +89,10 @@ def test_marks_outlive_rows_that_come_in(monkeypatch: pytest.MonkeyPatch) -> Non
     async def test(found: Drive) -> None:
         listed = found.main.timeline
         os.write(end, WHOLE[:60_000])
-        await found.until(lambda: listed.timeline.rows > 100)
+        await found.until(lambda: listed.timeline.rows == rows_in(60_000))
         await found.press("v", "j", "m", "j", "d")
-        rows = listed.timeline.rows
         os.write(end, WHOLE[60_000:120_000])
-        await found.until(lambda: listed.timeline.rows > rows)
+        await found.until(lambda: listed.timeline.rows == rows_in(120_000))
         await found.settle()
         assert line_of(found, 1)[1] == "●"
         assert "ignored" in line_of(found, 2)

@@ -24,7 +24,7 @@ async def brushed(found: Drive, rows: list[int]) -> list[int]:
 
 
 def _read_time(text: str) -> int:
-    from analyzer.query.filter.units import parse_time
+    from analyzer.query.filter.literals import parse_time
 
     time = parse_time(text)
     assert time is not None

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from analyzer.config.model import TIME_FORMATS, TimeFormat
+from tui.commands.navigation import find_selected_row
 from tui.model.pane_layout import MODES, Arrangement, PaneName
-
-if TYPE_CHECKING:
-    from tui.screens.main import MainScreen
+from tui.model.times import TIME_FORMAT_KEY
 from tui.theme import TITLES
 
 if TYPE_CHECKING:
     from tui.model.colour_rules import CompiledRule
     from tui.screens.main import MainScreen
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
-from tui.commands.navigation import find_selected_row
-from tui.model.times import TIME_FORMAT_KEY
+
 
 COLUMNS, LINES = 3, 1
 """Cells that a key moves a divider by."""
@@ -99,8 +97,7 @@ def load_rules(main: MainScreen) -> None:
 
     def work() -> tuple[list[CompiledRule], list[str]]:
         from analyzer.query.fields.slow import find_latency_bounds
-        from tui.model.colour_rules import compile_rules
-        from tui.model.own_rules import load_own_rules
+        from tui.model.colour_rules import compile_rules, load_own_rules
 
         find_latency_bounds(main.session)  # so that the first screen with a rule does not wait for it
         return compile_rules((*load_own_rules(main.saved_state), *main.config.colors), main.named)

@@ -111,15 +111,10 @@ def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
         main.show_message(begun, "bar-error")
         return
-    from analyzer.query.filter import compile_filter
-    from tui.app import TuiApp
+    from tui.commands.opening import get_window
 
-    window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
-    assert isinstance(window, TuiApp)
-    fresh = window.replace_main_screen(
-        begun, None if in_force is None else compile_filter(in_force.text, main.named), is_live=True
-    )
-    fresh.timeline.timeline.flat = listed.flat
+    fresh = get_window(main).replace_main_screen(begun, is_live=True)
+    fresh.timeline.timeline.flat = main.timeline.timeline.flat
     fresh.call_after_refresh(fresh.show_message, "another capture has started")
 
 

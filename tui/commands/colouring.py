@@ -10,7 +10,7 @@ from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from analyzer.render.amounts import format_counted
 from tui.commands.appearance import load_rules
-from tui.model.own_rules import (
+from tui.model.colour_rules import (
     MOST_RULES,
     STYLES,
     add_rule,

@@ -62,21 +62,16 @@ def _reread(main: MainScreen, message: str, *rules: tuple[DecodeAsTarget, str]) 
     if main.session.packets.follows and main.ingest.is_reading:
         main.show_message("a growing capture cannot be read again: give -d when you open it", "bar-warning")
         return
-    from analyzer.query.filter import compile_filter
-    from tui.app import TuiApp
+    from tui.commands.opening import get_window
 
     try:
         session = main.session.reopen_with_rules(*rules)
     except UserError as error:
         main.show_message(str(error), "bar-warning")
     else:
-        window = main.app
-        assert isinstance(window, TuiApp)
-        flat, aim, in_force = main.timeline.timeline.flat, _locate_selection(main), main.filter.in_force
-        fresh = window.replace_main_screen(
-            session, None if in_force is None else compile_filter(in_force.text, main.named)
-        )
-        fresh.timeline.timeline.flat = flat
+        aim = _locate_selection(main)
+        fresh = get_window(main).replace_main_screen(session)
+        fresh.timeline.timeline.flat = main.timeline.timeline.flat
         fresh.ingest.when_read = lambda: _find_again(fresh, aim, message)
 
 

@@ -14,24 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
-from tui.keys import KEYS, find_synonyms
+from tui.keys import KEYS, KeyBinding, KeyPlace, find_synonyms
 from tui.model.detail import TreeNote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui.model.copies import CopySubject
     from tui.screens.chooser import Choice
     from tui.screens.main import MainScreen
 
     Act = Callable[[MainScreen], None]
-from typing import TYPE_CHECKING
-
-from tui.keys import KeyBinding, KeyPlace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tui.keys import KeyBinding
-    from tui.screens.main import MainScreen
 
 
 LONGEST = 200
@@ -81,7 +74,7 @@ def _open_of_stream(main: MainScreen, stream: int) -> None:
 
 
 def _open_of_row(main: MainScreen, row: int) -> None:
-    from analyzer.query.filter.of_row import list_row_filters
+    from analyzer.query.filter.alike import list_row_filters
 
     session = main.session
 

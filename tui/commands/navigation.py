@@ -1,10 +1,11 @@
-"""Commands that go to other messages (partner, number, history, marks), and that mark or ignore messages."""
+"""Commands that go to other messages (partner, number, history, marks), mark and ignore them; the time line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from analyzer.render.amounts import format_counted
+from tui.model.activity_height import HEIGHT_KEY, HEIGHTS
 from tui.model.row_sets import toggle_row
 
 if TYPE_CHECKING:
@@ -135,3 +136,65 @@ def _go_to_row(main: MainScreen, row: int | None, way: str) -> None:
         main.show_message(f"there is nothing to go {way} to", "bar-warning")
     else:
         main.timeline.go_to_row(row)
+
+
+NAMES = {0: "hidden", 1: "one line", 3: "three lines"}
+
+
+def focus_time_line(main: MainScreen) -> None:
+    """Gives the time line the focus, and shows it if needed; from there, goes back to the list."""
+    bar = main.activity.bar
+    if bar.has_focus:
+        main.set_focus(main.timeline)
+        return
+    if not bar.height:
+        cycle_time_line(main)
+    if not bar.is_placed:
+        main.show_message("the terminal is too low for the time line", "bar-warning")
+        return
+    main.activity.meter.read_moments()
+    main.set_focus(bar)
+
+
+def cycle_time_line(main: MainScreen) -> None:
+    """Shows the time line in one line, in three lines, or not at all."""
+    height = main.activity.cycle_height(HEIGHTS)
+    if not height and main.activity.bar.has_focus:
+        main.set_focus(main.timeline)
+    main.saved_state.set(HEIGHT_KEY, height)
+    main.pane_area.refresh_layout_soon()
+    main.show_message(f"time line: {NAMES[height]}")
+
+
+HINT = "Enter keeps it, an empty text removes it; w saves the packets and comments as pcapng"
+
+
+def write_comment(main: MainScreen) -> None:
+    """Asks for the comment on the selected message."""
+    from analyzer.capture.pcapng_format import LONGEST_COMMENT
+    from analyzer.errors import UserError
+    from tui.screens.input_line import LineDialog, LineQuestion
+
+    row = find_selected_row(main)
+    if row is None:
+        return
+    session = main.session
+    first = session.rows.cell("pieces", row)
+    packet = int(session.engine.pieces.column("packet")[first : first + session.rows.cell("count", row)].max())
+    comments = session.comments
+
+    def check_text(text: str) -> str:
+        if len(text.encode("utf-8", "replace")) > LONGEST_COMMENT:
+            raise UserError(f"A comment has at most {LONGEST_COMMENT:,} bytes.")
+        return text.strip()
+
+    def write(text: str) -> None:
+        comments.write(packet, text)
+        main.timeline.row_lines.clear_read()
+        main.timeline.invalidate()
+        main.view.refresh()
+        what = f"comment on packet {packet:,}" if text else f"no comment of yours on packet {packet:,}"
+        main.show_message(f"{what}: the field comment finds comments" if text else what)
+
+    question = LineQuestion("comment", HINT, comments.written.get(packet, ""), check_text)
+    main.open_dialog(LineDialog(main.palette, question), write)

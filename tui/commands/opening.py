@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from tui.commands.sorting import restore_order
+from tui.commands.columns import restore_order
 from tui.model.capture_memory import list_entries, list_paths
 from tui.saved_state import shorten_path
 
@@ -90,8 +90,8 @@ def merge_file(main: MainScreen) -> None:
 
 
 def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then: Callable[[Session], object]) -> None:
+    from tui.screens.file_lines import OpenDialog
     from tui.screens.input_line import LineQuestion
-    from tui.screens.open_line import OpenDialog
 
     recent = [shorten_path(path) for entry in list_entries(main.saved_state) for path in entry.paths]
     main.open_dialog(OpenDialog(main.palette, LineQuestion(what, HINT, "", read), recent), then)
@@ -99,7 +99,7 @@ def _ask_file(main: MainScreen, what: str, read: Callable[[str], Session], then:
 
 def _read_names(main: MainScreen, text: str, before: tuple[str, ...] = ()) -> Session:
     """Returns a session of the files that a text means, behind others. Raises UserError."""
-    from tui.model.path_completion import list_files
+    from tui.screens.file_lines import list_files
 
     return main.session.reopen_with_rules(inputs=[*before, *(path for path in list_files(text) if path not in before)])
 
@@ -129,12 +129,8 @@ def _show_session(main: MainScreen, session: Session) -> None:
 
 
 def _replace_session(main: MainScreen, session: Session) -> None:
-    from analyzer.query.filter import compile_filter
-
     main.remember()
-    in_force = main.filter.in_force
-    wanted = None if in_force is None else compile_filter(in_force.text, main.named)
-    fresh = get_window(main).replace_main_screen(session, wanted, title=make_title(list_paths(session)))
+    fresh = get_window(main).replace_main_screen(session, title=make_title(list_paths(session)))
     fresh.call_after_refresh(fresh.show_message, f"{len(list_paths(session))} files are one timeline")
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from analyzer.decode.content import find_dissector, read_header
+from analyzer.render.bug_report import format_finding_report
+from dissectors.field import Field
 from tui.model.row_sets import PageScope
 from tui.model.views import ViewWork
 
 if TYPE_CHECKING:
+    from analyzer.session import Session
+    from tui.model.detail import MessageDetail, TreeNote
     from tui.model.views import View
     from tui.screens.main import MainScreen
     from tui.screens.views_page import MakeViews
-from analyzer.decode.content import find_dissector, read_header
-from analyzer.render.bug_report import format_finding_report
-from dissectors.field import Field
-
-if TYPE_CHECKING:
-    from analyzer.session import Session
-    from tui.model.detail import MessageDetail, TreeNote
-    from tui.screens.main import MainScreen
 
 
 def make_scope(main: MainScreen) -> PageScope:

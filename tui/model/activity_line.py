@@ -19,7 +19,7 @@ from analyzer.columns.values import format_iso_time
 from analyzer.insight.activity import Activity, TimeSpan
 from analyzer.render.amounts import format_rate
 from analyzer.render.lines import Line
-from tui.model.braille import ACROSS, DOWN, BrailleCanvas
+from tui.model.plot import ACROSS, DOWN, BrailleCanvas
 
 SLOW, VERY_SLOW = 4, 16
 """How many times slower than the median interval an interval is that gets the colours of slow ones."""
@@ -202,7 +202,7 @@ class TimeFilter(NamedTuple):
         found = _TIMES.match(text)
         if found is None:
             return cls(text, None)
-        from analyzer.query.filter.units import parse_time  # only who filters on time pays for it
+        from analyzer.query.filter.literals import parse_time  # only who filters on time pays for it
 
         first, end = parse_time(found["first"]), parse_time(found["end"])
         if first is None or end is None or end <= first:

@@ -45,12 +45,11 @@ class CaptureEntry(NamedTuple):
     def summary(self) -> str:
         """What there is to restore, for people; empty if the list is as usual."""
         parts = [f"filter {self.filter}" if self.filter else ""]
-        parts += [f"{len(rows)} {word}" if rows else "" for word, rows in self._list_rows()]
+        parts += [
+            f"{len(rows)} {word}" if rows else "" for word, rows in (("marked", self.marked), ("ignored", self.ignored))
+        ]
         parts.append(f"sorted by {self.order.partition(':')[0]}" if self.order else "")
         return ", ".join(filter(None, parts))
-
-    def _list_rows(self) -> Sequence[tuple[str, Sequence[int]]]:
-        return (("marked", self.marked), ("ignored", self.ignored))
 
 
 def list_entries(saved_state: SavedState) -> list[CaptureEntry]:

@@ -20,8 +20,8 @@ from analyzer.query.fields.catalog import UnknownField, find_field
 from analyzer.query.fields.path import FieldKind, FieldPath
 from analyzer.query.fields.possible import list_possible_values
 from analyzer.query.filter import compile_filter
-from analyzer.query.filter.errors import FilterError, Span
 from analyzer.query.filter.expected import CompletionKind, CompletionTarget, find_completion, find_word_end
+from analyzer.query.filter.nodes import FilterError, Span
 from analyzer.query.filter.operators import FUNCTIONS, OPERATORS
 from analyzer.query.filter.scan import FilterScanner
 from analyzer.query.units import UNITS

@@ -20,10 +20,9 @@ from analyzer.query.filter.literals import list_comparisons
 from analyzer.render.amounts import format_rate, format_size
 from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line, strip_styles
-from tui.model.braille import ACROSS
 from tui.model.graph_files import SavedLine, write_graph
 from tui.model.leads import FilterLead, combine_filters, write_comparison, write_literal, write_time_range
-from tui.model.plot import PlotLine, ValueAxis, draw_plot, make_axis, make_log_axis
+from tui.model.plot import ACROSS, PlotLine, ValueAxis, draw_plot, make_axis, make_log_axis
 from tui.model.table import SortableTable
 from tui.model.time_axis import PlotPlace, TimeAxis, choose_scale
 from tui.model.views import (
@@ -132,7 +131,7 @@ class GraphView(TableView):
 
     def __init__(self, graph: Graph, source: SeriesSource) -> None:
         totals, by = source.totals, source.by
-        names = [_name_series(each.key[0]) for each in totals]
+        names = [NOTHING if each.key[0] is None else each.key[0] for each in totals]
         columns = [make_name_column(names, by or "messages"), *make_metric_columns(totals)]
         keys: Sequence[Hashable] = range(len(totals))
         super().__init__(graph.name, SortableTable(columns), keys, lambda row: None)
@@ -252,7 +251,3 @@ class GraphView(TableView):
         axis = TimeAxis(table.begins, table.length)
         times = axis.get_span(*axis.find_intervals(state.times))
         return FilterLead(combine_filters(condition, write_time_range(*times)))
-
-
-def _name_series(label: Any) -> Any:
-    return NOTHING if label is None else label

@@ -109,7 +109,7 @@ class Arrangement:
         mode, hidden = saved_state.get("layout", "auto"), frozenset(filter(_is_name, saved_state.get("hidden", [])))
         weights = {name: int(weight) for name, weight in saved_state.get("shares", {}).items()}
         return cls(
-            mode if _is_mode(mode) else "auto",
+            mode if mode in MODES else "auto",
             {name: weight for name, weight in weights.items() if 0 < weight <= HEAVIEST},
             hidden if len(hidden) < len(PANES) else frozenset(),
         )
@@ -205,7 +205,7 @@ class Arrangement:
             return {name: self.shares[name] for name in group.parts}
         if not group.upright:
             return {name: ABOVE[name] for name in group.parts}
-        panes = {_first_pane(part): name for name, part in group.parts.items()}
+        panes = {next(walk_panes(part)): name for name, part in group.parts.items()}
         sizes = {"hex": min(_measure_bytes(panes, width), available * 3 // 5) if "hex" in panes else 0}
         left = available - sizes["hex"]
         if "list" in panes and "tree" in panes:
@@ -218,10 +218,6 @@ class Arrangement:
 def _measure_bytes(panes: Container[PaneName], width: int) -> int:
     """Returns the columns that bytes need beside these panes in an area of `width` columns."""
     return MORE_BYTES if width >= (VAST if "list" in panes else SIXTEEN) else BYTES
-
-
-def _first_pane(part: LayoutPart) -> PaneName:
-    return next(walk_panes(part))
 
 
 def _slice_box(box: Box, upright: bool, at: int, size: int) -> Box:
@@ -241,10 +237,6 @@ def _mark_joints(dividers: list[Divider]) -> None:
 
 def _is_name(text: str) -> TypeGuard[PaneName]:
     return text in PANES
-
-
-def _is_mode(text: str) -> TypeGuard[LayoutMode]:
-    return text in MODES
 
 
 PaneName = Literal["list", "tree", "hex"]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 
 from tui.model.activity_height import HEIGHT_KEY, HEIGHTS
-from tui.model.own_rules import RULES_KEY
+from tui.model.colour_rules import RULES_KEY
 from tui.model.row_lines import COLUMNS_KEY
 from tui.model.timeline import FLAT_KEY
 from tui.model.times import TIME_FORMAT_KEY

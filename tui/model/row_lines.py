@@ -16,15 +16,13 @@ import numpy as np
 from analyzer.session import Session
 from tui.model.row_cells import CellReader, RowCells
 from tui.model.row_sets import RowMarks
+from tui.model.row_spans import RowContext, Span, StandardColumns, cover_spans, make_row_spans
 from tui.model.timeline import ListPlace
 from tui.model.times import LEAST, RowTimes
 
 if TYPE_CHECKING:
     from tui.model.colour_rules import ColourRules, CompiledRule
     from tui.model.list_columns import CustomColumns, ListColumns
-
-
-from tui.model.row_spans import RowContext, Span, StandardColumns, cover_spans, make_row_spans
 
 
 class ListLine(NamedTuple):

@@ -19,9 +19,9 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import RowReader
+from analyzer.insight.counts import Waiting, find_unanswered, longest
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Study
-from analyzer.insight.unanswered import Waiting, find_unanswered, longest
 from analyzer.render.amounts import format_count, format_rate, format_size
 from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line

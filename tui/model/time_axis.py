@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from analyzer.insight.activity import TimeSpan
-from analyzer.insight.intervals import SECOND, Intervals
+from analyzer.insight.grouping import SECOND, Intervals
 from analyzer.render.lines import Line
 from tui.model.drawing import ChartCells
 from tui.model.views import ViewState, format_clocks

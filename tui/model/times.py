@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 
 DECIMALS_BY_WIDTH = ((106, 6), (64, 3))

@@ -14,7 +14,7 @@ from functools import partial
 from analyzer.decode.content import read_cell
 from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import read_session_contents
-from analyzer.insight.tls_carriers import TlsCarriers, read_carriers
+from analyzer.insight.tls import TlsCarriers, read_carriers
 from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.field import Field, Tree

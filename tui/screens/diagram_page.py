@@ -23,8 +23,8 @@ from analyzer.render.sequence_text import count_lanes, format_note, format_seque
 from analyzer.session import Session
 from tui import keys
 from tui.model.leads import MessageLead
+from tui.screens.file_lines import save_file
 from tui.screens.page import Page, PageLine
-from tui.screens.save_file import save_file
 from tui.theme import Palette
 from tui.widgets.bars import BarPart
 

@@ -6,33 +6,24 @@ on the screen until the first portion of a new filter has been examined; most fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from tui.filter_worker import FilterWorker
-from tui.screens.status_bars import ActiveFilter, StatusBars
-from tui.search_worker import SearchWorker
-from tui.widgets.timeline import TimelinePane
-
-if TYPE_CHECKING:
-    from analyzer.query.filter import Filter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-
-from tui.screens.detail_view import DetailView
-from tui.search_worker import FILTER_SIGN, SearchHits, SearchResult, format_rest, parse_search
-
-if TYPE_CHECKING:
-    from analyzer.query.search import SearchTarget
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.screen import Screen
 
 from analyzer.session import Session
+from tui.filter_worker import FilterWorker
 from tui.saved_state import SavedState
+from tui.screens.detail_view import DetailView
+from tui.screens.status_bars import ActiveFilter, StatusBars
+from tui.search_worker import FILTER_SIGN, SearchHits, SearchResult, SearchWorker, format_rest, parse_search
 from tui.theme import Palette
+from tui.widgets.timeline import TimelinePane
 
 if TYPE_CHECKING:
+    from analyzer.query.filter import Filter
+    from analyzer.query.search import SearchTarget
     from tui.model.completion_sources import SampledValue
     from tui.model.input_advice import InputAdvisor, InputHistory, ValueSampler
     from tui.screens.input_line import LineQuestion

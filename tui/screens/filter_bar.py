@@ -20,7 +20,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from analyzer.columns.text import safe_text
-from analyzer.query.filter.errors import Span
+from analyzer.query.filter.nodes import Span
 from tui.background import BackgroundWorker
 from tui.model.completion import NO_COMPLETIONS, Completion, Completions, TextState, TextVerdict, describe_field
 from tui.model.drawing import Spans

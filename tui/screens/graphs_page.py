@@ -22,7 +22,7 @@ from tui.model.heatmap import HeatmapView
 from tui.model.row_sets import PageScope
 from tui.model.time_axis import PlotPlace
 from tui.model.views import ViewState
-from tui.screens.save_file import save_file
+from tui.screens.file_lines import save_file
 from tui.screens.views_page import FIXED, ViewPane, ViewsPage
 from tui.theme import Palette
 from tui.widgets.bars import BLANK, BarPart, ChartArea

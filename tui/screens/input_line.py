@@ -28,7 +28,7 @@ from textual.widgets import Input
 
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.query.filter.errors import FilterError, Span
+from analyzer.query.filter.nodes import FilterError, Span
 from tui.crash_guard import CrashGuard
 from tui.theme import Palette
 from tui.widgets.bars import Bar, BarPart

@@ -308,13 +308,13 @@ class MainScreen(CrashGuard, Screen[None]):
 
     @on(Bar.PartClick, "#list-head")
     def _sort_by(self, message: Bar.PartClick) -> None:
-        from tui.commands.sorting import sort_by
+        from tui.commands.columns import sort_by
 
         sort_by(self, message.name)
 
     @on(TimelinePane.OrderLoss)
     def _sort_again(self) -> None:
-        self.action_do("sorting.sort_again")
+        self.action_do("columns.sort_again")
 
     @on(Pane.Refusal)
     def _refuse(self, message: Pane.Refusal) -> None:

@@ -12,7 +12,7 @@ from analyzer.session import Session
 from tui import keys
 from tui.model.row_sets import PageScope
 from tui.model.service_map import MAP_VIEWS, MapSource
-from tui.screens.save_file import save_file
+from tui.screens.file_lines import save_file
 from tui.screens.views_page import ViewsPage
 from tui.theme import Palette
 

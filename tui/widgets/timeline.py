@@ -22,7 +22,7 @@ from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines
 from tui.model.row_sets import JumpHistory, RowSorting
 from tui.model.row_spans import StandardColumns
 from tui.model.stream_activity import ActivityReader
-from tui.model.stream_lines import FIRST_ROWS, make_stream_spans
+from tui.model.stream_groups import FIRST_ROWS, make_stream_spans
 from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
 from tui.widgets.pane import Pane

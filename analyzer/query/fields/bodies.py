@@ -22,9 +22,8 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.gathered import FieldCache, FieldCollector, FieldValues
-from analyzer.query.fields.getting import make_getter
+from analyzer.query.fields.getting import list_texts, make_getter
 from analyzer.query.fields.keys import OF_BODY
-from analyzer.query.fields.leaves import list_texts
 from analyzer.query.fields.path import AliasField, BodyField, FieldPath, RowKey, SharedField
 from analyzer.query.fields.walked import Walkable, find_layout, plan_walk, walk_fields
 from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window

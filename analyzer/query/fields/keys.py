@@ -16,12 +16,10 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellColumn, FlagColumn, IntegerColumn, TextColumn, TimeColumn
 from analyzer.decode.packets import count_retransmissions
 from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
+from analyzer.query.fields.connections import read_events, read_owner, read_resetters, read_round_trips, read_tls
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
-from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
-from analyzer.query.fields.processes import read_owner
 from analyzer.query.fields.slow import read_slow
-from analyzer.query.fields.tls import read_tls
 
 
 class RowField(NamedTuple):

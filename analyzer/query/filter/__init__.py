@@ -16,8 +16,8 @@ from analyzer.processes.jobs import divide, map_in_order
 from analyzer.query.fields.path import FieldPath
 from analyzer.query.fields.reading import FieldReader
 from analyzer.query.filter.checked import check_filter
-from analyzer.query.filter.errors import FilterError, Span
 from analyzer.query.filter.masks import FindMask, bind, can_scan, list_fields
+from analyzer.query.filter.nodes import FilterError, Span
 from analyzer.query.filter.parse import parse
 
 __all__ = ["Filter", "FilterError", "Span", "compile_filter"]

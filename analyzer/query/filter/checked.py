@@ -14,11 +14,18 @@ from typing import NoReturn, TypeAlias
 from analyzer.query.fields.catalog import UnknownField, find_field, find_near
 from analyzer.query.fields.path import FieldKind, FieldPath, RowKey, find_names
 from analyzer.query.fields.possible import list_possible_values
-from analyzer.query.filter import units
-from analyzer.query.filter.errors import FilterError, Span
+from analyzer.query.filter.literals import (
+    find_unknown_unit,
+    parse_data,
+    parse_flag,
+    parse_network,
+    parse_number,
+    parse_time,
+)
 from analyzer.query.filter.nodes import (
     Call,
     Comparison,
+    FilterError,
     Junction,
     Literal,
     Name,
@@ -28,6 +35,7 @@ from analyzer.query.filter.nodes import (
     Range,
     Slice,
     SliceRange,
+    Span,
     Value,
 )
 from analyzer.query.filter.operators import OPERATORS, Operand, Pattern
@@ -169,12 +177,12 @@ class _Checker:
         if takes == "number" or (kind in _NUMERIC and field.label is None):
             return self._check_numeric(field, literal, found)
         if kind is FieldKind.FLAG:
-            flag = units.parse_flag(literal.text)
+            flag = parse_flag(literal.text)
             if flag is None:
                 self._fail(literal.span, f"{field.name} is true or false. Compare it with one of them")
             return replace(found, flag=flag)
         if kind is FieldKind.ADDRESS:
-            network = units.parse_network(literal.text)
+            network = parse_network(literal.text)
             if network is None:
                 self._fail(literal.span, f"{field.name} is an address. Write one, such as 10.0.0.1, ::1 or 10.0.0.0/8")
             return replace(found, network=network)
@@ -191,7 +199,7 @@ class _Checker:
             self._require_name(field, literal)
         elif number is None and isinstance(self._comparison.value, Name):
             self._require_possible(field, literal)
-        return replace(found, number=number, flag=units.parse_flag(literal.text))
+        return replace(found, number=number, flag=parse_flag(literal.text))
 
     def _check_searched(self, field: FieldPath, literal: Literal, takes: str) -> Operand:
         if (field.kind in _NUMERIC and field.label is None) or field.kind is FieldKind.FLAG:
@@ -215,21 +223,16 @@ class _Checker:
 
     def _read_moment(self, field: FieldPath, literal: Literal) -> Fraction:
         """Returns a time in the units of the field. A plain number has its unit; for a row's own time, seconds."""
-        if (
-            field.scale is not None
-            and not literal.quoted
-            and (plain := units.parse_number(literal.text))
-            and not plain[1]
-        ):
+        if field.scale is not None and not literal.quoted and (plain := parse_number(literal.text)) and not plain[1]:
             return plain[0]
-        time = units.parse_time(literal.text)
+        time = parse_time(literal.text)
         if time is None:
             self._fail(literal.span, f'{field.name} is a time. Write one, such as "2026-11-21 10:00" (UTC)')
         return Fraction(time, field.scale or 1)
 
     def _read_number(self, field: FieldPath, literal: Literal) -> Fraction | None:
         """Returns the number in the units of the field."""
-        found = None if literal.quoted else units.parse_number(literal.text)
+        found = None if literal.quoted else parse_number(literal.text)
         if found is None:
             return None
         number, unit = found
@@ -246,7 +249,7 @@ class _Checker:
         """Returns the literal as bytes: hexadecimal if the field may be bytes, else its text."""
         if literal.quoted:
             return literal.data
-        found = units.parse_data(literal.text) if field.kind in (FieldKind.BYTES, FieldKind.ANY) else None
+        found = parse_data(literal.text) if field.kind in (FieldKind.BYTES, FieldKind.ANY) else None
         return literal.data if found is None else found
 
     def _read_pattern(self, literal: Literal) -> Pattern:
@@ -294,7 +297,7 @@ class _Checker:
 
 def _labels(field: FieldPath, literal: Literal) -> tuple[str, ...]:
     """Returns the name of a number, for a field whose values are texts."""
-    number = units.parse_number(literal.text) if field.label is not None and not literal.quoted else None
+    number = parse_number(literal.text) if field.label is not None and not literal.quoted else None
     if field.label is None or number is None or number[0].denominator != 1:
         return ()
     message = field.label(int(number[0]))
@@ -307,7 +310,7 @@ def _add_article(kind: FieldKind) -> str:
 
 def _describe_expected(field: FieldPath, literal: Literal) -> str:
     """Returns how the number should have been written."""
-    unit = units.find_unknown_unit(literal.text)
+    unit = find_unknown_unit(literal.text)
     if unit is not None:
         known = DURATIONS if field.kind is FieldKind.DURATION or field.scale is not None else SIZES
         return f"{unit} is not a unit. Give one of {', '.join(known)}"
@@ -320,4 +323,4 @@ def _describe_expected(field: FieldPath, literal: Literal) -> str:
         if field.name == "length"
         else ""
     )
-    return f"Write a number{example}{', without quotes' if literal.quoted and units.parse_number(literal.text) else ''}"
+    return f"Write a number{example}{', without quotes' if literal.quoted and parse_number(literal.text) else ''}"

@@ -14,8 +14,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
-from analyzer.query.filter.errors import FilterError
-from analyzer.query.filter.nodes import Literal, Name, Node, Range, Value
+from analyzer.query.filter.nodes import FilterError, Literal, Name, Node, Range, Value
 from analyzer.query.filter.operators import IN
 from analyzer.query.filter.parse import FilterParser, NamedFilters
 from analyzer.query.filter.scan import FIELD, FilterScanner

@@ -1,11 +1,31 @@
-"""A filter's tree before checking: its words and their positions."""
+"""Nodes of a compiled filter, and errors with their place."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from analyzer.query.filter.errors import Span
+from analyzer.errors import UserError
 from dissectors.slotted import make_slotted
+
+SHOWN = 40
+"""Characters of a filter that an error repeats."""
+
+
+class Span(NamedTuple):
+    """Characters `start` up to `stop` of a filter's text, from 0."""
+
+    start: int
+    stop: int
+
+
+class FilterError(UserError):
+    """A mistake in a filter. `why` says what is wrong at `span` of `text`; str() shows the place, too."""
+
+    def __init__(self, text: str, span: Span, why: str) -> None:
+        self.text, self.span, self.why = text, span, why
+        cut = text[span.start : span.stop]
+        shown = f" at {cut[:SHOWN]}{'...' if len(cut) > SHOWN else ''}" if cut else " at its end"
+        super().__init__(f"Filter, character {span.start + 1}{shown}: {why}{'' if why.endswith(('.', '?')) else '.'}")
 
 
 @make_slotted

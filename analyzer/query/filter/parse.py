@@ -22,10 +22,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from analyzer.query.fields.catalog import find_near
-from analyzer.query.filter.errors import FilterError, Span
 from analyzer.query.filter.nodes import (
     Call,
     Comparison,
+    FilterError,
     Junction,
     Literal,
     Name,
@@ -35,6 +35,7 @@ from analyzer.query.filter.nodes import (
     Range,
     Slice,
     SliceRange,
+    Span,
     Value,
 )
 from analyzer.query.filter.operators import FUNCTIONS, IN, OPERATORS, SYMBOLS

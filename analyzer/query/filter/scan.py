@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from analyzer.query.filter.errors import FilterError, Span
-from analyzer.query.filter.nodes import Literal
+from analyzer.query.filter.nodes import FilterError, Literal, Span
 from analyzer.query.units import UNITS
 
 _SPACE = re.compile(r"\s*")

@@ -4,6 +4,9 @@ Theory. The tree of layouts is descended once for all messages that still fit, s
 a call for each message. A message takes the same steps in the same order as alone, so it gets the same prices from the
 same budget. When few messages are left, they continue one by one. Messages with the same body are weighed once.
 
+Most answers of an operation have the same length and differ in few bytes, such as offsets. What such messages have in
+common is weighed once (CommonScales), and columns are needed only where they differ.
+
 Reference: guess.guess; tests/dissectors/kafka/guessing/test_fast_path.py compares the two.
 """
 
@@ -27,9 +30,11 @@ from dissectors.kafka.guessing.guess import (
     decide,
     descend,
     guess,
+    has_secrets,
     is_whole,
     root,
 )
+from dissectors.kafka.guessing.shared_bytes import CommonScales, Differ
 from dissectors.kafka.guessing.weighing import (
     ABSURD,
     BYTE,
@@ -61,6 +66,11 @@ from dissectors.wire.fast_path import Column
 FEW = 96
 """Messages below which each goes on alone."""
 
+ALIKE, MANY, MOST_KINDS = 256, 2048, 8
+"""Messages of one length from which on their common bytes are weighed once. MANY of them are divided by the first byte
+in which they differ, if it has at most MOST_KINDS values.
+"""
+
 LONGEST = 1 << 16
 """Bytes of a message beyond which it goes alone from the beginning."""
 
@@ -73,9 +83,8 @@ _SINGLE = ("error", "bool", "uuid", "port", "float64")
 """Kinds that have a price of their own for each value."""
 
 _PRICES = np.array(NUMBERS)
-_ODD = np.ones(256, np.int32)
-_ODD[list(PRINTABLE)] = 0
-_HIGH = np.arange(256, dtype=np.int32) >> 7
+_ODD = bytes(byte not in PRINTABLE for byte in range(256))
+_HIGH = bytes(byte >> 7 for byte in range(256))
 
 Taken = tuple[Column, Column, Column]
 """Which of some messages (places, rising) have a piece, what it costs in bits, and the offset behind it."""
@@ -111,7 +120,21 @@ def _guess_together(messages: Sequence[bytes]) -> list[Guess | None]:
     if len(messages) < FEW:
         return [guess(message) for message in messages]
     found = ColumnScales(messages).list_candidates()
-    return [decide(each, choose_believed(fits)) for each, fits in zip(messages, found, strict=True)]
+    known: dict[tuple[int, int], Guess | None] = {}
+    return [_decide_with(known, each, fits) for each, fits in zip(messages, found, strict=True)]
+
+
+def _decide_with(known: dict[tuple[int, int], Guess | None], message: bytes, fits: Sequence[Candidate]) -> Guess | None:
+    """Decides; `known` keeps what does not depend on the message: the guess of a lone layout that holds no secrets."""
+    if len(fits) != 1:
+        return decide(message, choose_believed(fits))
+    key = fits[0].key, fits[0].version
+    if key in known:
+        return known[key]
+    found = decide(message, choose_believed(fits))
+    if not has_secrets(*key):
+        known[key] = found
+    return found
 
 
 class ColumnScales:
@@ -129,14 +152,71 @@ class ColumnScales:
         self._limit = np.array([count_bits(len(each)) for each in messages])
         self._joined = b"".join([*messages, bytes(_PADDING)])
         self._bytes = np.frombuffer(self._joined, np.uint8)
-        self._odd, self._high = (_count_before(kind[self._bytes]) for kind in (_ODD, _HIGH))
+        self._odd, self._high = (
+            _count_before(np.frombuffer(self._joined.translate(kind), np.uint8)) for kind in (_ODD, _HIGH)
+        )
         self._found: list[list[Candidate]] = [[] for _ in messages]
 
     def list_candidates(self) -> list[list[Candidate]]:
         """Returns for each message the layouts that take it to its end."""
-        rows = np.arange(len(self._messages))
-        self._descend(root(), rows, np.zeros(len(rows)), self._begin + BODY)
+        others = np.ones(len(self._messages), bool)
+        for rows in _split_by(self._end - self._begin, np.arange(len(self._messages))):
+            there = self._bytes[self._begin[rows][:, None] + np.arange(BODY, self._end[rows[0]] - self._begin[rows[0]])]
+            for mine, differing in _split_alike(there, np.arange(len(rows))):
+                alike = rows[mine]
+                others[alike] = False
+                before = [*[0] * BODY, *_count_before(differing).tolist()]
+                common = CommonScales(self._messages[alike[0]], before)
+                self._descend_alike(root(), common, alike, np.zeros(len(alike)), BODY)
+        rows = np.flatnonzero(others)
+        self._descend(root(), rows, np.zeros(len(rows)), self._begin[rows] + BODY)
         return self._found
+
+    def _descend_alike(self, node: Node, common: CommonScales, rows: Column, bits: Column, at: int) -> None:
+        """The same for messages of one length that have all been read up to `at`."""
+        size, begin = len(common.data), self._begin
+        if len(rows) < FEW:
+            self._descend_alone(node, rows, bits, begin[rows] + at)
+            return
+        if node.ends:
+            self._add_ended(node, rows, bits, begin[rows] + at)
+
+        def price_many(kind: str, code: str, place: int) -> Column:
+            return self._take_fixed(kind, code, rows, begin[rows] + place)[1]
+
+        spent, room = 0, int(self._left[rows].min())
+        for piece, behind, (least, most) in node.edges:
+            if not least <= size - at <= most:
+                continue
+            common.left, stops, those = room - spent, None, rows
+            common.price_many = price_many
+            try:
+                price, stop = common.one(piece, at)
+            except (Differ, *UNFIT) as reason:
+                if common.left >= 0 and not isinstance(reason, Differ):
+                    spent = room - common.left
+                    continue
+                self._left[rows] -= spent
+                some, prices, stops = self.take(piece, rows, begin[rows] + at)
+                spent, room = 0, int(self._left[rows].min())
+                if not len(some):
+                    continue
+                those, total = rows[some], bits[some] + prices
+                stop = int(stops[0] - begin[those[0]])
+            else:
+                spent, total = room - common.left, bits + price
+            good = total + behind.rare < self._limit[those]
+            rest = size - stop if stops is None else self._end[those] - stops
+            good &= (rest >= behind.room.least) & (rest <= behind.room.most)
+            if not good.any():
+                continue
+            self._left[rows] -= spent
+            if stops is None or (stops - begin[those] == stop).all():
+                self._descend_alike(behind, common, those[good], total[good], stop)
+            else:
+                self._descend(behind, those[good], total[good], stops[good])
+            spent, room = 0, int(self._left[rows].min())
+        self._left[rows] -= spent
 
     def _descend(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
         """See guess.descend."""
@@ -367,6 +447,25 @@ class ColumnScales:
         price[left[fitting]], at[left[fitting]] = more, stop
         fitting = np.flatnonzero(fits)
         return some[fitting], price[fitting], at[fitting]
+
+
+def _split_by(values: Column, rows: Column) -> Iterator[Column]:
+    """Yields the rows of each value that many rows have."""
+    order = rows[np.argsort(values[rows], kind="stable")]
+    for alike in np.split(order, np.flatnonzero(np.diff(values[order])) + 1):
+        if len(alike) >= ALIKE:
+            yield alike
+
+
+def _split_alike(there: Column, rows: Column) -> Iterator[tuple[Column, Column]]:
+    """Yields rows of `there` (n, width) that are alike in their first bytes, with the columns in which they differ."""
+    differing = (there[rows] != there[rows[0]]).any(axis=0)
+    first = there[:, int(differing.argmax())]
+    if len(rows) < MANY or not differing.any() or len(np.unique(first[rows])) > MOST_KINDS:
+        yield rows, differing
+        return
+    for alike in _split_by(first, rows):
+        yield from _split_alike(there, alike)
 
 
 def _weigh_rest(element: Pieces, count: int, price: float, scales: Scales, at: int) -> tuple[float, int]:

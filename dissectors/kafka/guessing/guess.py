@@ -206,8 +206,8 @@ def count_bits(length: int) -> float:
 
 def choose_believed(found: Sequence[Candidate]) -> list[Candidate]:
     """Returns those that count beside the likeliest, the likeliest first, with the bits that they need more than it."""
-    if not found:
-        return []
+    if len(found) < 2:
+        return [each._replace(bits=0.0) for each in found]
     best = min(each.bits for each in found)
     return sorted(each._replace(bits=each.bits - best) for each in found if each.bits < best + HOPELESS)
 
@@ -281,7 +281,7 @@ class _Verdict(NamedTuple):
 def _judge(found: tuple[Candidate, ...], bare: bool, short: bool) -> _Verdict:
     shares = _shares(found)
     likely = [each for each, share in zip(found, shares, strict=True) if share >= NOTED]
-    may_tell_secret = any(_has_secrets(each.key, each.version) for each in likely)
+    may_tell_secret = any(has_secrets(each.key, each.version) for each in likely)
     best = found[0]
     if not _is_certain(found, shares, bare, short):
         return _Verdict(likely, may_tell_secret, None)
@@ -326,7 +326,7 @@ def _shares(found: Sequence[Candidate]) -> list[float]:
 
 def _may_hide_secret(message: bytes, candidate: Candidate) -> bool:
     """Whether this reading shows a secret."""
-    if not _has_secrets(candidate.key, candidate.version):
+    if not has_secrets(candidate.key, candidate.version):
         return False
     start = body_offset(message, candidate.key, candidate.version, True)
     try:
@@ -337,7 +337,8 @@ def _may_hide_secret(message: bytes, candidate: Candidate) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _has_secrets(key: int, version: int) -> bool:
+def has_secrets(key: int, version: int) -> bool:
+    """Returns whether an answer of this layout may hold secrets."""
     return holds_secrets(_plan(key, version).steps)
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
 from dissectors.message import Path, Role
-from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.commands import BROKER, commands
-from dissectors.pulsar.reports.fields import subscribe_to
+from dissectors.pulsar.reports.fields import PulsarCheck, subscribe_to
 from dissectors.pulsar.tables import table
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct

@@ -20,8 +20,7 @@ from dissectors.correlator import (
     for_request,
 )
 from dissectors.message import Role
-from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
-from dissectors.pulsar.reports.fields import read_text, subscribe_to
+from dissectors.pulsar.reports.fields import PulsarCheck, name_consumer, name_producer, read_text, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 

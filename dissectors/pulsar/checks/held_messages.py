@@ -27,9 +27,16 @@ from dissectors.correlator import (
     for_request,
 )
 from dissectors.message import Role
-from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
-from dissectors.pulsar.reports.fields import Place, read_place, read_text, subscribe_to
-from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
+from dissectors.pulsar.reports.fields import (
+    ConsumerPermits,
+    Place,
+    PulsarCheck,
+    count_messages,
+    name_consumer,
+    read_place,
+    read_text,
+    subscribe_to,
+)
 from dissectors.pulsar.reports.transactions import read_transaction
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs

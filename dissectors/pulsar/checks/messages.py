@@ -29,8 +29,15 @@ from dissectors.correlator import (
     for_request,
 )
 from dissectors.message import Role
-from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
-from dissectors.pulsar.reports.fields import NO_NUMBER, Place, read_place, read_text, subscribe_to
+from dissectors.pulsar.reports.fields import (
+    NO_NUMBER,
+    Place,
+    PulsarCheck,
+    name_producer,
+    read_place,
+    read_text,
+    subscribe_to,
+)
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 

@@ -15,9 +15,14 @@ from itertools import islice
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, NumberedKey, NumberedTable
 from dissectors.message import Role
-from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
-from dissectors.pulsar.reports.fields import read_text, subscribe_to
-from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
+from dissectors.pulsar.reports.fields import (
+    ConsumerPermits,
+    PulsarCheck,
+    count_messages,
+    name_consumer,
+    read_text,
+    subscribe_to,
+)
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, NumberedKey, for_request
 from dissectors.message import Role
-from dissectors.pulsar.checks.sentences import PulsarCheck
-from dissectors.pulsar.reports.fields import read_text, subscribe_to
+from dissectors.pulsar.reports.fields import PulsarCheck, read_text, subscribe_to
 from dissectors.values import number
 
 LONG = 5 * SECOND

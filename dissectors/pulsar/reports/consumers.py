@@ -19,7 +19,16 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent
 from dissectors.outstanding import Acknowledgement, Outstanding
-from dissectors.pulsar.reports.fields import PULSAR, Place, read_place, read_text, subscribe_to
+from dissectors.pulsar.reports.fields import (
+    PULSAR,
+    ConsumerPermits,
+    Place,
+    count_messages,
+    read_ack_set,
+    read_place,
+    read_text,
+    subscribe_to,
+)
 from dissectors.pulsar.reports.members import (
     OPEN,
     REFUSED,
@@ -29,7 +38,6 @@ from dissectors.pulsar.reports.members import (
     MemberReport,
     for_member,
 )
-from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages, read_ack_set
 from dissectors.report import column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs

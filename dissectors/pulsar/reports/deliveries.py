@@ -26,6 +26,9 @@ from dissectors.pulsar.reports.fields import (
     PULSAR,
     Place,
     ProxiedBrokers,
+    count_batch,
+    count_messages,
+    read_ack_set,
     read_place,
     read_text,
     subscribe_to,
@@ -39,7 +42,6 @@ from dissectors.pulsar.reports.messages import (
     SubscriptionKey,
     TrackedMessage,
 )
-from dissectors.pulsar.reports.permits import count_batch, count_messages, read_ack_set
 from dissectors.report import Report, ReportRow
 from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number, struct, structs

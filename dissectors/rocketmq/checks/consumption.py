@@ -27,8 +27,7 @@ from dissectors.correlator import (
     for_request,
 )
 from dissectors.message import Role
-from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, PULLS, read_header, subscribe_to
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, PULLS, RocketmqCheck, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 

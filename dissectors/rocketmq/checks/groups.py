@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment
-from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ASKS, read_header, subscribe_to
+from dissectors.rocketmq.reports.fields import ASKS, RocketmqCheck, read_header, subscribe_to
 from dissectors.slotted import make_slotted
 from dissectors.values import struct, structs, text
 

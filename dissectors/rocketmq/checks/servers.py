@@ -22,8 +22,7 @@ from typing import Any
 
 from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
-from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, RocketmqCheck, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 from dissectors.wire.times import lasting

@@ -26,12 +26,12 @@ class RocketMQHA(Dissector):
     name = "rocketmq-ha"
     ports = ()
     framing = None
-    conversation = lazy("dissectors.rocketmq.ha.conversation:HAConversation")
+    conversation = lazy("dissectors.rocketmq.ha.body:HAConversation")
     make_framer = lazy("dissectors.rocketmq.ha.frames:HAFramer")
     values = lazy("dissectors.rocketmq.ha.body:decode_values")
     tree = lazy("dissectors.rocketmq.ha.body:decode_tree")
     info = lazy("dissectors.rocketmq.ha.body:format_info")
-    catalog = lazy("dissectors.rocketmq.ha.catalog:CATALOG")
+    catalog = lazy("dissectors.rocketmq.catalog:HA_CATALOG")
     payloads = lazy("dissectors.rocketmq.payloads:HA")
     prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
 

@@ -10,7 +10,9 @@ from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscripti
 from dissectors.message import Path, Role
 from dissectors.report import OpenRow
 from dissectors.rocketmq.codes import operations
+from dissectors.rocketmq.tables import table
 from dissectors.slotted import make_slotted
+from dissectors.table_check import TableCheck
 from dissectors.values import struct
 
 ROCKETMQ = "rocketmq"
@@ -53,3 +55,9 @@ class OngoingRow(OpenRow):
     def hear(self, event: MessageEvent) -> None:
         """Notes the time of a message; clocks of two interfaces may differ."""
         self.first, self.last = min(self.first, event.time), max(self.last, event.time)
+
+
+class RocketmqCheck(TableCheck):
+    """A check whose sentences are in tables/checks.json."""
+
+    table = staticmethod(table)

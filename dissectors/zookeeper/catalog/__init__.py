@@ -1,27 +1,20 @@
-"""Catalog of the field names of client messages."""
+"""Catalog of the field names of client messages, and of the records in all messages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merge_members
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, holding, merge_members
+from dissectors.message import Path
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
-from dissectors.zookeeper.catalog.records import (
-    ANSWER,
-    ERR,
-    REST,
-    ZXID,
-    add_configuration_members,
-    body_members,
-    record_members,
-)
+from dissectors.wire.members import of_schema
 from dissectors.zookeeper.four_letter_commands import WORD, size_of, words
 from dissectors.zookeeper.header import CONNECT
-from dissectors.zookeeper.labels import load_names
+from dissectors.zookeeper.labels import error_name, load_names, zxid
 from dissectors.zookeeper.nested import RECONFIG
-from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.schemas import MULTIS, TYPES, operations, record
 from dissectors.zookeeper.tables import table
 
 _EVENT = 0
@@ -99,3 +92,66 @@ def _list_operation_members(role: Role, code: int | None) -> tuple[str | None, S
 
 
 CATALOG = ZooKeeperCatalog()
+
+
+REST = Member("_rest", "bytes", about="bytes behind the record")
+ZXID = Member("zxid", "long", label=zxid)
+ERR = Member("err", "int", label=error_name)
+_TYPE = Member("type", "string", about="of the operation, by name")
+
+
+@lru_cache(maxsize=128)
+def record_members(name: str) -> tuple[Member, ...]:
+    """Returns the members of a record in all versions; KeyError for one that is in no table."""
+    return tuple(of_schema(record(name), partial(_refine_member, name)))
+
+
+def _refine_member(record: str, member: Member, path: Path) -> Member:
+    """An int that is given by its name where it has one has an enum for a type."""
+    member = add_nested_members(record, member)
+    return member if member.type in TYPES or member.members is not None else member._replace(type="string")
+
+
+def body_members(name: str | None) -> tuple[Member, ...]:
+    """Returns the members of the record after a header; none for None."""
+    if name is None:
+        return ()
+    if name not in MULTIS:
+        return record_members(name)
+    rows = table("operations")[MULTIS[name]].values()
+    items = [record_members(each) for each in dict.fromkeys(rows) if each is not None]
+    return (Member("operations", "struct", True, members=lambda: merge_members((_TYPE, ERR), *items)),)
+
+
+_DIGEST = ("realm", "qop", "algorithm", "charset", "cipher", "username", "digest-uri", "nc", "authzid", "stale")
+_DIGEST_SECRETS = ("nonce", "cnonce", "response", "rspauth")
+_TOKEN = (*(Member(name, "string") for name in (*_DIGEST, *_DIGEST_SECRETS)), Member("maxbuf", "long"))
+_CREDENTIALS = (Member("user", "string"), Member("password", "string"))
+_SERVER = (
+    Member("sid", "long"),
+    Member("addresses", "string", True),
+    Member("role", "string"),
+    Member("client", "string"),
+)
+_CONFIGURATION = (
+    Member("servers", "struct", True, members=lambda: _SERVER),
+    Member("version", "long", about="the zxid since which it holds"),
+)
+_HOLDERS: Mapping[tuple[str, str], tuple[Member, ...]] = {
+    **{(record, "token"): _TOKEN for record in ("GetSASLRequest", "SetSASLResponse", "QuorumAuthPacket")},
+    ("AuthPacket", "auth"): _CREDENTIALS,
+}
+
+ANSWER = (Member("text", "string"), Member("values", "struct", open=True, about="what its lines say, by name"))
+"""What answers a four-letter word."""
+
+
+def add_nested_members(record: str, member: Member) -> Member:
+    """A member of a record, with what its bytes may hold. Tokens of other mechanisms have other names in them."""
+    inside = _HOLDERS.get((record, member.name))
+    return member if inside is None else holding(member, lambda: inside, inside is _TOKEN)
+
+
+def add_configuration_members(member: Member) -> Member:
+    """Returns a member of the answer to a new configuration."""
+    return holding(member, lambda: _CONFIGURATION, True) if member.name == "data" else member

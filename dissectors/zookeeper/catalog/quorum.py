@@ -9,7 +9,7 @@ from dissectors.api import Role
 from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, merge_members
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.catalog.records import REST, body_members, record_members
+from dissectors.zookeeper.catalog import REST, body_members, record_members
 from dissectors.zookeeper.election.framer import INITIAL, LEGACY_INITIAL, NOTIFICATION
 from dissectors.zookeeper.quorum.header import SNAPSHOT, Packet, packets
 from dissectors.zookeeper.schemas import operations

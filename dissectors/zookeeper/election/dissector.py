@@ -14,7 +14,7 @@ from dissectors.pairing import pair_by_key
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import Recipe, read_framed, values_by
 from dissectors.wire.plan import Plan
-from dissectors.zookeeper import bare, sasl
+from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.framer import (
     INITIAL_EVIDENCE,
     LEGACY_ALONE,
@@ -28,12 +28,10 @@ from dissectors.zookeeper.election.framer import (
     notification_evidence,
     server_evidence,
 )
-from dissectors.zookeeper.forms import make_form
-from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.nested.content import open_tree
 from dissectors.zookeeper.sasl import is_packet
-from dissectors.zookeeper.schemas import plan_by_size, plan_of
+from dissectors.zookeeper.schemas import INT, make_form, plan_by_size, plan_of
 from dissectors.zookeeper.summaries import say
 
 
@@ -48,7 +46,7 @@ def decode_values(message: bytes, context: Context) -> Body:
     if name == sasl.NAME:
         return sasl.decode_values(message)
     if name != NOTIFICATION:
-        return bare.decode_values(plan_of(name), message)
+        return sasl.decode_record(plan_of(name), message)
     return values_by(_recipe(_notification(message)), message, context)
 
 
@@ -58,7 +56,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
     if name == sasl.NAME:
         return sasl.decode_tree(message)
     if name != NOTIFICATION:
-        return bare.decode_tree(plan_of(name), message)
+        return sasl.decode_record_tree(plan_of(name), message)
     return open_tree(read_framed(message, INT, partial(read_members, steps=_notification(message).steps)))
 
 

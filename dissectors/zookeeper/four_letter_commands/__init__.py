@@ -19,7 +19,7 @@ from dissectors.wire.parts import add_parts
 from dissectors.wire.plan import leaves
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Wrapping
-from dissectors.zookeeper.jute import LONG
+from dissectors.zookeeper.schemas import LONG
 from dissectors.zookeeper.tables import table
 
 WORD = 4

@@ -32,7 +32,6 @@ from dissectors.wire.embedded import holds_secret
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.plan import Array, Leaf, Step, Struct
 from dissectors.wire.primitive import FixedWidth
-from dissectors.zookeeper.forms import MULTIS, find_form, find_steps
 from dissectors.zookeeper.four_letter_commands import is_text
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.guessing.plausible import answers, plausible
@@ -46,7 +45,7 @@ from dissectors.zookeeper.header import (
     is_cut_connect,
 )
 from dissectors.zookeeper.labels import load_numbers
-from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.schemas import MULTIS, find_form, find_steps, operations
 from dissectors.zookeeper.tables import table
 
 _UNASKED = frozenset({"createSession", "error", "notification", "ping"})

@@ -1,16 +1,31 @@
-"""The fields that have content of their own, opened: in values, and in trees, which fold to the same."""
+"""The fields that have content of their own, opened: in values, and in trees, which fold to the same.
+
+Facts (DigestAuthenticationProvider). For scheme `digest` a client sends `USER:PASSWORD`, and access lists have
+`USER:HASH` with the hash, SHA-1 in base64, of the two. `super` is the administrator's name in the server's own list; it
+is authenticated as a digest too. A hash can be tried against passwords, so it is as secret as they are; the user is in
+every log. In a list that a client sends, scheme `auth` stands for its authenticated identities, whatever is beside it.
+But people pass `auth:USER:PASSWORD:cdrwa` to zkCli.sh, which sends the password as it is. For other schemes the server
+examines the connection (ip, x509, sasl) or nothing (world), not the sent bytes. Their content is unknown, so it stays a
+secret.
+
+Facts (ZooKeeperSaslClient, ZooKeeperSaslServer, SaslQuorumAuthLearner). The mechanism is never named: both sides take
+it from their own configuration, DIGEST-MD5 if the login has no Kerberos ticket, otherwise GSSAPI. In DIGEST-MD5 a
+client's first token is empty, and the answer to a failed step has none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dissectors.field import Field, FieldSpec, Tree
-from dissectors.wire.embedded import Holder, embed
-from dissectors.wire.parts import ValuePart, part_values, take_apart
+from dissectors.wire.embedded import EmbeddedValue, Holder, embed
+from dissectors.wire.parts import ValuePart, hide_part, part_values, show_part, take_apart, text_of
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LENGTH, OpenedSpec, PartedSpec
-from dissectors.zookeeper.nested.credentials import CREDENTIALS, credential_parts, identity_parts
+
+if TYPE_CHECKING:
+    from dissectors.wire.sasl.token import Token
 
 CONFIGURATION = "QuorumConfig"
 CONFIG_NODE = "/zookeeper/config"
@@ -31,8 +46,6 @@ ContentDetector = Callable[[bytes, SiblingReader], NestedContent | None]
 
 
 def _token(data: bytes, read_sibling: SiblingReader) -> NestedContent | None:
-    from dissectors.zookeeper.nested.tokens import token_of  # most connections have none
-
     found = token_of(data)
     return None if found is None else NestedContent(found.parts, found.mechanism)
 
@@ -111,3 +124,51 @@ def _spec(node: Field, content: NestedContent) -> FieldSpec:
     if content.name is None:
         return PartedSpec(spec.name, spec.type, spec.label, secret)
     return (OpenedSpec if secret else Holder)(spec.name, spec.type, spec.label, secret, content.name)
+
+
+CREDENTIALS = "DigestCredentials"
+_DIGEST_SCHEMES = frozenset({"digest", "super"})
+_HIDDEN: Mapping[object, str] = {**dict.fromkeys(_DIGEST_SCHEMES, "hash"), "auth": "password"}
+"""What stands behind the user in an access list, by scheme."""
+
+SECRET_SCHEMES = tuple(sorted(map(str, _HIDDEN)))
+
+
+def credential_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
+    """Returns user and password; None where nobody says what the bytes are."""
+    return _split_at_colon(data, "password") if scheme in _DIGEST_SCHEMES else None
+
+
+def identity_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
+    """Returns user and secret of an entry in an access list; a hash has no colon in it."""
+    secret = _HIDDEN.get(scheme)
+    return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _split_at_colon(data, secret)
+
+
+def _split_at_colon(data: bytes, secret: str) -> tuple[ValuePart, ...] | None:
+    """At the first colon; without one all may be the secret."""
+    at = data.find(b":")
+    if at < 0:
+        return None
+    return show_part("user", text_of(data[:at]), 0, at), hide_part(secret, data, at, len(data), 1)
+
+
+def token_of(data: bytes) -> Token | None:
+    """Reads a SASL token by its form; None if it is empty or of no known form."""
+    from dissectors.wire.sasl.digest_md5 import digest_token  # most connections have none
+    from dissectors.wire.sasl.gssapi import gssapi_token
+
+    return digest_token(data) or gssapi_token(data, None)
+
+
+def token_words(value: object) -> tuple[str, ...]:
+    """Returns the words of the info line for a token. A null token has none."""
+    if isinstance(value, EmbeddedValue):
+        value = value.data
+    data = value.reveal() if isinstance(value, Secret) else None
+    if not isinstance(data, bytes):
+        return ()
+    token = token_of(data)
+    if token is not None:
+        return (token.mechanism, *token.words)
+    return (f"token, {len(data)} byte{'' if len(data) == 1 else 's'}",) if data else ("empty token",)

@@ -13,7 +13,7 @@ from dissectors.field import Field, Tree
 from dissectors.wire.hiding import hide_body, hide_broken, hide_rest, hide_unread
 from dissectors.zookeeper.header import CONNECT_SIZES, PASSWORD
 from dissectors.zookeeper.nested import AUTH, SASL
-from dissectors.zookeeper.nested.credentials import SECRET_SCHEMES
+from dissectors.zookeeper.nested.content import SECRET_SCHEMES
 
 _CONNECT_SIZES = frozenset(size for sizes in CONNECT_SIZES.values() for size in sizes if size - PASSWORD in sizes)
 _PASSWORD_LENGTH = PASSWORD.to_bytes(4)

@@ -3,8 +3,8 @@
 Theory. The type of a packet determines its data; for some types also whether it is an answer (Context.role), which is
 read here, too. A message without a code is a SASL packet or a snapshot.
 
-Theory. A part is a record, or one of four things that no record describes: a transaction (txn.py), the request of the
-opcode before it, sessions up to the end, the text of a configuration. Usual packets have a layout (layouts.py) that
+Theory. A part is a record, or one of four things that no record describes: a transaction (layouts.py), the request of
+the opcode before it, sessions up to the end, the text of a configuration. Usual packets have a layout (layouts.py) that
 their first numbers determine, the fastest way to their values. Here is the layout of all packets, in which more depends
 on the bytes: it gives trees, and the values of multis, older records, and fields with content of their own.
 """
@@ -28,16 +28,13 @@ from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.plan import Leaf, Plan, Step, Struct, Switch
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.forms import find_steps
-from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.nested import OPENED
 from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_unframed, names_scheme
 from dissectors.zookeeper.quorum import snapshot
 from dissectors.zookeeper.quorum.header import HEAD, packets
-from dissectors.zookeeper.quorum.layouts import UNRECORDED, find_layout, make_packet_plan
-from dissectors.zookeeper.quorum.txn import txn_steps
-from dissectors.zookeeper.schemas import operations, plan_by_size
+from dissectors.zookeeper.quorum.layouts import UNRECORDED, find_layout, make_packet_plan, txn_steps
+from dissectors.zookeeper.schemas import INT, find_steps, operations, plan_by_size
 
 _UNKNOWN_REQUEST = Plan("request", 0, (Leaf(FieldSpec("request", "bytes"), Rest("bytes")),))
 

@@ -2,7 +2,7 @@
 
 Theory. Packets follow each other without a length in front (framer.py); a SNAP is followed by the leader's whole tree
 (snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). A packet carries
-a record of the client's protocol or a transaction (body.py, txn.py).
+a record of the client's protocol or a transaction (body.py, layouts.py).
 
 Theory. The subject of a packet is in its data: a transaction or a request, summarised as in clients' lines, or numbers
 of servers, sessions and epochs.

@@ -33,9 +33,8 @@ from dissectors.wire.plan import Array, Leaf, Plan, Step, inside
 from dissectors.wire.reader import Reader, trailing
 from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.jute import LENGTH
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
-from dissectors.zookeeper.schemas import plan_of
+from dissectors.zookeeper.schemas import LENGTH, plan_of
 from dissectors.zookeeper.tables import table
 
 ROOT = b"\0\0\0\1/"

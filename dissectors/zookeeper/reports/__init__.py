@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dissectors.report import ReportType
 from dissectors.zookeeper.reports.commits import Commits
-from dissectors.zookeeper.reports.elections import Elections
-from dissectors.zookeeper.reports.names import ServerNames
+from dissectors.zookeeper.reports.elections import Elections, ServerNames
 from dissectors.zookeeper.reports.sessions import SessionReport
 from dissectors.zookeeper.reports.watches import Watches
 

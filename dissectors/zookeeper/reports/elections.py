@@ -13,7 +13,8 @@ from typing import Any
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.finding import Finding, Severity
 from dissectors.message import Role
-from dissectors.report import Report, ReportRow
+from dissectors.report import Report, ReportRow, column
+from dissectors.slotted import make_slotted
 from dissectors.values import number
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.reports.fields import ELECTION, on_quorum, read_packet_data
@@ -154,3 +155,42 @@ def _complete_event(members: EnsembleMembers, event: Event) -> Event | None:
     if opener is None or by is None or opener >= by:
         return None
     return event._replace(what=DroppedConnection(str(opener), str(by)))
+
+
+@make_slotted(frozen=False, eq=False)
+class NameRow(Poll):
+    """The server on one side of a connection."""
+
+    stream: int = column("number", "the connection", 0)
+    by_client: int = column("number", "1 for its client, 0 for its server", 0)
+    name: str = column("text", "the name of the server", "")
+
+
+class ServerNames(Elections):
+    """Names the servers of elections; it reads the same messages as the report of elections."""
+
+    name = "names"
+    row = NameRow
+    diagnosed = has_events = False
+
+    def finish(self) -> None:
+        """Makes a row for each side of each connection whose server is known."""
+        known: dict[tuple[int, bool], int] = {}
+        for event in self.events:
+            if isinstance(event.what, Learner):
+                known[event.stream, True] = event.what.sid
+                continue
+            for side in (True, False):
+                sid = self.ensembles.find(event.stream).find_side(event.stream, from_client=side)
+                if sid is not None:
+                    known[event.stream, side] = sid
+        for (stream, by_client), sid in known.items():
+            row = NameRow(0, 0)
+            row.stream, row.by_client, row.name = stream, int(by_client), f"server {sid}"
+            self.close(row)
+
+    @classmethod
+    def list_names(cls, entry: ReportRow) -> Iterator[tuple[str | tuple[int, bool], str]]:
+        """Yields the side of the connection, and the name of its server."""
+        cells = cls.cells(entry)
+        yield (cells["stream"], bool(cells["by_client"])), cells["name"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from analyzer.cli.parameters import LONGEST, SECTIONS, list_sections
 from analyzer.cli.program import COMMANDS, program
-from analyzer.cli.sections import LONGEST, SECTIONS, list_sections
 from tests.analyzer.cli.conftest import Call
 from tests.documents import ROOT
 

@@ -15,9 +15,9 @@ from typing import cast
 import pytest
 
 from analyzer.cli import live_rows
-from analyzer.cli.filtering import compile_filter_option
 from analyzer.cli.live_rows import print_live, print_live_problems
 from analyzer.cli.live_status import LiveStatus
+from analyzer.cli.options import compile_filter_option
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.insight.diagnosis import diagnose

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.config import ColorRule, Config, load, loading
+from analyzer import config
+from analyzer.config import ColorRule, Config, load
 from analyzer.config.model import list_built_in_colors
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import PortRange
@@ -140,7 +141,7 @@ def test_a_file_that_can_not_be_a_configuration(tmp_path: Path, monkeypatch: pyt
         load(str(tmp_path / "none.toml"), named=True)
     with pytest.raises(UserError, match="nested too deeply"):
         load(file(tmp_path, "x = " + "[" * 10_000))
-    monkeypatch.setattr(loading, "LARGEST", 10)
+    monkeypatch.setattr(config, "LARGEST", 10)
     with pytest.raises(UserError, match="has more than 10 bytes"):
         load(file(tmp_path, WHOLE))
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from analyzer.config import ColorRule, Config, load
-from analyzer.config.model import list_built_in_colors
-from analyzer.config.time_formats import TIME_FORMATS
+from analyzer.config.model import TIME_FORMATS, list_built_in_colors
 from analyzer.config.writing import format_config
 from analyzer.messages.decode_as import PortRange
 from analyzer.query.filter import compile_filter

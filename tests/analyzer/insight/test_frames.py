@@ -11,7 +11,7 @@ from analyzer.decode.content import read_message
 from analyzer.decode.masking import find_secret_spans
 from analyzer.decode.packets import list_packets
 from analyzer.insight.frames import CapturedFrame, find_lost_bytes, frame_bytes, frames_of
-from analyzer.insight.tls_carriers import read_carriers
+from analyzer.insight.tls import read_carriers
 from analyzer.session import Session
 from analyzer.tls.key_files import KeyRing
 from tests.analyzer.wire import ACK, CLIENT, ISN, PSH, SERVER, Segment, capture, opening

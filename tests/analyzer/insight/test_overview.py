@@ -10,9 +10,9 @@ import pytest
 
 import analyzer.insight.overview
 from analyzer.decode.rows import RowReader
+from analyzer.insight.counts import find_unanswered, longest
 from analyzer.insight.overview import Overview, overview
 from analyzer.insight.traffic import conversations, endpoints
-from analyzer.insight.unanswered import find_unanswered, longest
 from analyzer.session import Session
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ import pytest
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_header
 from analyzer.insight import reports
-from analyzer.insight.endings import endings
+from analyzer.insight.checks import endings
 from analyzer.insight.reports import ReportReading, parts_of, reports_by_name
 from analyzer.messages import defects
 from analyzer.session import Session

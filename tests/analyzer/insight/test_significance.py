@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from analyzer.insight.significance import compare_percentiles, compare_rates, compare_shares
+from analyzer.insight.difference import compare_percentiles, compare_rates, compare_shares
 
 
 def count_outcomes(some: int, of: int, others: int, of_others: int) -> float:

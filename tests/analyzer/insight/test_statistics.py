@@ -15,8 +15,7 @@ import pytest
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.insight.grouping import field_of
-from analyzer.insight.intervals import LENGTHS, LIMIT, MOST, SECOND, Intervals
+from analyzer.insight.grouping import LENGTHS, LIMIT, MOST, SECOND, Intervals, field_of
 from analyzer.insight.statistics import Study, statistics
 from analyzer.query.fields import FieldReader
 from analyzer.query.filter import compile_filter

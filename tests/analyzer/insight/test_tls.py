@@ -11,7 +11,7 @@ from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.tls import describe_row_tls, list_tls, summarise_tls
 from analyzer.insight.tls_checks import find_tls_problems
 from analyzer.session import Session
-from analyzer.tls.certificates import parse_certificate
+from analyzer.tls.facts import parse_certificate
 from analyzer.tls.key_files import KeyRing
 from tests.analyzer.tls.talking import Script, converse, make_certificate
 from tests.analyzer.wire import ACK, FIN, SERVER, Segment, Talk, capture, frames, segments, write

@@ -22,10 +22,9 @@ from analyzer.decode.content import list_pieces, read_header, read_message
 from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, RowReader
-from analyzer.insight.counts import count_messages
+from analyzer.insight.counts import count_messages, find_unanswered
 from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.statistics import Study
-from analyzer.insight.unanswered import find_unanswered
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.query import search as finding
 from analyzer.session import Analysis, Session

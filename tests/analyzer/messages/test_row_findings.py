@@ -11,8 +11,7 @@ import pytest
 import analyzer.messages.engine
 from analyzer.decode.bodies import flag_row_findings, list_row_findings
 from analyzer.decode.rows import RowReader
-from analyzer.insight.counts import count_messages
-from analyzer.insight.unanswered import find_unanswered
+from analyzer.insight.counts import count_messages, find_unanswered
 from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Session
 from analyzer.tcp.streams import ACK, FIN, RST

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.pipeline import java_gateway as module
+from analyzer.pipeline.class_archive import RUNS, ClassArchive
 from analyzer.pipeline.java_gateway import choose_heap, make_start_error, write_launcher
 from analyzer.pipeline.spark_errors import LOG_NAME
 
@@ -36,7 +37,8 @@ def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) ->
         "spark.driver.extraJavaOptions": "-Done='a b' -Dtwo",
         "spark.driver.extraClassPath": "/before",
     }
-    found = write_launcher(fake(tmp_path, "echo $SPARK_HOME"), tmp_path, settings, "/the spark")
+    found, archive = write_launcher(fake(tmp_path, "echo $SPARK_HOME"), tmp_path, settings, "/the spark")
+    assert archive is None
     subprocess.run([f"{found['SPARK_HOME']}/bin/spark-submit", "pyspark-shell"], check=True)
     assert (tmp_path / LOG_NAME).read_text() == "/the spark\n"
     reported = (tmp_path / "told").read_text().splitlines()
@@ -104,3 +106,25 @@ def test_a_spark_home_without_spark_is_reported(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(module.UserError, match="has no Spark"):
         write_launcher("java", tmp_path, {}, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("echo classes > $1", "-XX:SharedArchiveFile="), ("exit 0", None), ("echo cut > $1; exit 3", None)],
+    ids=["written", "not written", "failed"],
+)
+def test_an_archive_of_classes_is_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str | None
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    libraries = ("/java", f"{__file__}:/none")
+    assert [ClassArchive.find(*libraries) for _ in range(RUNS)] == [None] * RUNS
+    writing = ClassArchive.find(*libraries)
+    assert writing is not None
+    kind, _, path = writing.option.partition("=")
+    assert kind == "-XX:ArchiveClassesAtExit"
+    writing.await_writing(subprocess.Popen(["sh", "-c", command, "sh", path]))
+    assert not os.path.exists(path)
+    later = ClassArchive.find(*libraries)
+    assert (later and later.option.removesuffix(str(later.path))) == option
+    assert ClassArchive.find("/other", "/none") is None

@@ -22,7 +22,8 @@ from analyzer.pipeline import records as module
 from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_fields import find_record_fields, hash_key, hash_keys, read_record_fields
-from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records
+from analyzer.pipeline.record_values import build_record_columns
+from analyzer.pipeline.records import MESSAGE_COLUMNS, RecordTableBuilder, decode_records
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
@@ -48,16 +49,16 @@ def plain(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
     """The rows of the table by definition."""
     about = list(RowReader(session).read_objects(MESSAGE_COLUMNS, rows))
     time = session.rows.column("time")[rows].tolist()
-    return [
-        {**about[each.place], "time_ns": time[each.place], **{key: getattr(each, key) for key in each._fields[1:]}}
-        for each in decode_records(session, TopicNamer(session), rows)
-    ]
+    records = list(decode_records(session, TopicNamer(session), rows))
+    columns = pa.table(build_record_columns([cells for _, cells in records])).to_pylist()
+    return [{**about[place], "time_ns": time[place], **each} for (place, _), each in zip(records, columns, strict=True)]
 
 
 def together(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
     """What the pipeline writes."""
     batches = [
-        build_batch("records", {"capture": "c", **each}, Options()) for each in build_records(session, rows, Options())
+        build_batch("records", {"capture": "c", **each}, Options())
+        for each in RecordTableBuilder(session, None).build_rows(rows)
     ]
     assert all(0 < len(each) <= module.BATCH_RECORDS for each in batches)
     found = pa.Table.from_batches(batches, build_schema("records")).drop_columns(
@@ -251,7 +252,7 @@ def test_a_record_that_names_no_topic_has_that_of_its_message() -> None:
     with Session([ROOT / "captures" / "pulsar.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
         subjects = TopicColumns(session)
-        batches = list(build_records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
+        batches = list(RecordTableBuilder(session, lambda some: subjects.columns(some)["topics"]).build_rows(rows))
     topics = {topic for each in batches for topic in each["topic"].to_pylist()}
     assert None not in topics
     assert {"persistent://public/default/python-codecs", "persistent://public/default/java-chunks"} <= topics

@@ -12,7 +12,7 @@ import pytest
 
 from analyzer.columns.cells import flatten_cells
 from analyzer.columns.values import PLAIN, CellStyle
-from analyzer.config.time_formats import TimeFormat
+from analyzer.config.model import TimeFormat
 from analyzer.decode.rows import RowReader
 from analyzer.render.clock import (
     SecondsColumn,

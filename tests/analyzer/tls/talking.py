@@ -19,9 +19,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.tls.half_session import Plaintext
-from analyzer.tls.key_log import KeyLog
 from analyzer.tls.key_schedule import derive_traffic_keys, update_secret
+from analyzer.tls.keys import KeyLog
+from analyzer.tls.record_opener import Plaintext
 from analyzer.tls.session import TlsSession
 from analyzer.tls.suites import Mode, Suite, find_suite
 from tests.analyzer.wire import Talk

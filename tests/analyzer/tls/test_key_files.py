@@ -9,7 +9,7 @@ import pytest
 from analyzer.errors import UserError
 from analyzer.tls.facts import Refusal
 from analyzer.tls.key_files import PASSWORD_VARIABLE, KeyPasswords, KeyRing, load_private_key
-from analyzer.tls.key_log import CLIENT_RANDOM, SESSION_ID, KeyLog, LineBuffer
+from analyzer.tls.keys import CLIENT_RANDOM, SESSION_ID, KeyLog, LineBuffer
 from analyzer.tls.session import TlsSession
 from tests.analyzer.tls.talking import Flight, converse, make_certificate, sent, texts
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.tls.facts import Refusal
-from analyzer.tls.key_log import KeyLog
+from analyzer.tls.keys import KeyLog
 from analyzer.tls.records import RecordReader
 from analyzer.tls.session import TlsSession
 from tests.analyzer.tls.talking import CLIENT, SERVER, Flight, Keys, Script, converse, decrypt, sent, texts

@@ -8,8 +8,8 @@ from dissectors.api import Context, Role
 from dissectors.finding import Severity
 from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.expert_info import MAXBUFFER, NEAR
 from dissectors.zookeeper.labels import error_name, load_numbers
+from dissectors.zookeeper.recipes import MAXBUFFER, NEAR
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import buffer, connect, connected, get_data, reply, request, ustring
 

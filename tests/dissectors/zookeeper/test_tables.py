@@ -8,7 +8,7 @@ from dissectors.zookeeper.schemas import ZooKeeperOperation, operations, plan_of
 from dissectors.zookeeper.tables import table
 
 UNIONS = ("Multi", "MultiResponse")
-"""No records: runs of items, each with a record of its own (forms.py)."""
+"""No records: runs of items, each with a record of its own (schemas.py)."""
 
 
 @pytest.mark.parametrize("operation", operations().values(), ids=lambda each: each.name)

@@ -8,7 +8,7 @@ from analyzer.session import Session
 from tests.tui.driving import GOLDEN
 from tui.model.row_cells import CellReader, StreamCells
 from tui.model.stream_activity import CELLS, ActivityReader, StreamActivity
-from tui.model.stream_lines import make_stream_spans
+from tui.model.stream_groups import make_stream_spans
 from tui.model.timeline import Timeline
 
 ADDRESSES = {

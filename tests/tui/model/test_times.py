@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
+from analyzer.config.model import TIME_FORMATS, TimeFormat
 from analyzer.decode.rows import RowReader
 from analyzer.render.clock import TimeClock
 from analyzer.session import Session

@@ -17,7 +17,7 @@ from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.screens.test_ingest import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE, rows_in
 from tui.screens import fold_pages as screen
 from tui.screens.fold_pages import FindingsPage, ScanPortion
 
@@ -204,7 +204,7 @@ def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_while_rows_come_in() -> None:
     async def test(found: Drive) -> None:
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        await found.until(lambda: found.main.timeline.timeline.rows == rows_in(PART))
         there = await opened(found)
         rows = there._rows
         assert f"in {rows} messages (so far)" in found.lines()[0]

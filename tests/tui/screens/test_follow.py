@@ -14,7 +14,7 @@ from analyzer.cli.follow import command
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.screens.test_ingest import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE, rows_in
 from tui.model import dialogue as model
 from tui.screens.fold_pages import FollowPage
 from tui.screens.folding import FoldingPane
@@ -214,7 +214,7 @@ async def test_what_is_ignored_is_left_out(found: Drive) -> None:
 def test_while_rows_come_in() -> None:
     async def test(found: Drive) -> None:
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        await found.until(lambda: found.main.timeline.timeline.rows == rows_in(PART))
         await found.press("v", "G", "v")
         there = await opened(found)
         count = there.pane.count

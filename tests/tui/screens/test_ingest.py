@@ -6,7 +6,9 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -23,6 +25,16 @@ from tui.screens import detail_view, ingest
 
 WHOLE = KAFKA.read_bytes()
 PART = 60_000
+
+
+@cache
+def rows_in(size: int) -> int:
+    """The messages of the first bytes of that capture."""
+    with NamedTemporaryFile() as file:
+        file.write(WHOLE[:size])
+        file.flush()
+        with Session([file.name]).load() as session:
+            return len(session.rows)
 
 
 @contextmanager
@@ -44,23 +56,21 @@ def test_a_pipe_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "reading" in found.text("title")
         assert found.row is None
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: listed.timeline.rows > 100)
+        await found.until(lambda: listed.timeline.rows == rows_in(PART))
         await found.settle()
         assert (found.row, listed.following) == (0, False)
-        rows = listed.timeline.rows
         await found.press("j", "j", "v")
         height = listed.cursor - listed.top
         os.write(end, WHOLE[PART : 2 * PART])
-        await found.until(lambda: listed.timeline.rows > rows)
+        await found.until(lambda: listed.timeline.rows == rows_in(2 * PART))
         await found.settle()
         assert found.row == 2
         assert listed.cursor - listed.top == height
         await found.press("G")
         assert listed.following
-        rows = listed.timeline.rows
-        assert found.row == rows - 1
+        assert found.row == listed.timeline.rows - 1
         os.write(end, WHOLE[2 * PART : 2 * PART + 30_000])
-        await found.until(lambda: listed.timeline.rows > rows)
+        await found.until(lambda: listed.timeline.rows == rows_in(2 * PART + 30_000))
         await found.settle()
         assert found.row == listed.timeline.rows - 1
         await found.press("k")
@@ -85,7 +95,7 @@ def test_rows_above_the_selected_one_do_not_move_it(monkeypatch: pytest.MonkeyPa
     async def test(found: Drive) -> None:
         listed = found.main.timeline
         os.write(end, WHOLE[:40_000])  # several conversations are under way then
-        await found.until(lambda: listed.timeline.rows > 90)
+        await found.until(lambda: listed.timeline.rows == rows_in(40_000))
         await found.press("=", "G", "k")
         row, line, height = found.row, listed.cursor, listed.cursor - listed.top
         streams = listed.timeline.streams
@@ -167,7 +177,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
     async def test(found: Drive) -> None:
         main = found.main
         os.write(end, WHOLE[:40_000])
-        await found.until(lambda: main.timeline.timeline.rows > 90)
+        await found.until(lambda: main.timeline.timeline.rows == rows_in(40_000))
         session = main.session
         row = next(row for row in range(80, 97) if read_cell(session, "partner", row) is None)
         main.timeline.select_row(row)

@@ -16,7 +16,7 @@ from analyzer.decode.masking import find_secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
-from tests.tui.screens.test_ingest import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE, rows_in
 from tui.model import packets as model
 from tui.screens.fold_pages import PacketsPage
 
@@ -145,7 +145,7 @@ def test_secrets_are_masked(show: bool) -> None:
 def test_while_packets_come_in() -> None:
     async def test(found: Drive) -> None:
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        await found.until(lambda: found.main.timeline.timeline.rows == rows_in(PART))
         await found.press("v", "ctrl+g", "9", "9", "enter")
         there = await opened(found)
         assert "1 packet   (so far)" in found.lines()[0]

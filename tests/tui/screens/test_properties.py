@@ -13,7 +13,7 @@ from analyzer.cli.info import command
 from analyzer.render.lines import strip_styles
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.screens.test_ingest import PART, WHOLE
+from tests.tui.screens.test_ingest import PART, WHOLE, rows_in
 from tui.screens.page import PropertiesPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -58,7 +58,7 @@ async def test_enter_filters_by_a_protocol(found: Drive) -> None:
 def test_while_packets_come_in() -> None:
     async def test(found: Drive) -> None:
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: found.main.timeline.timeline.rows > 100)
+        await found.until(lambda: found.main.timeline.timeline.rows == rows_in(PART))
         there = await opened(found)
         assert "was read so far" in "\n".join(found.lines())
         os.write(end, WHOLE[PART:])

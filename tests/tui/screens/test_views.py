@@ -15,7 +15,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
-from tests.tui.screens.test_ingest import PART, WHOLE, pipe
+from tests.tui.screens.test_ingest import PART, WHOLE, pipe, rows_in
 from tests.tui.test_filter import kept_by
 from tui.model import statistics
 from tui.model.leads import FilterLead
@@ -274,12 +274,12 @@ def test_a_page_of_what_is_still_read_says_so_and_is_made_anew() -> None:
     async def test(found: Drive) -> None:
         timeline = found.main.timeline.timeline
         os.write(end, WHOLE[:PART])
-        await found.until(lambda: timeline.rows > 100)
+        await found.until(lambda: timeline.rows == rows_in(PART))
         await opened(found, "C")
         rows = timeline.rows
         assert f"Conversations of {rows} messages, so far" in found.lines()[0]
         os.write(end, WHOLE[PART : 2 * PART])
-        await found.until(lambda: timeline.rows > rows)
+        await found.until(lambda: timeline.rows == rows_in(2 * PART))
         await found.settle()
         assert f"of {rows} messages" in found.lines()[0]
         await opened(found, "r")

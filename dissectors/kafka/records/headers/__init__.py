@@ -17,7 +17,7 @@ from dissectors.wire.varint import Unfit
 CONTENT = "(content)"
 """The name under which the bytes of a batch's records, as they are on the wire, stand beside its header's fields.
 
-No field is called so.
+No field is called so: a name in brackets is what only a projection makes.
 """
 
 HEADER_FIELDS = frozenset({

@@ -17,9 +17,8 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.decode.rows import RowReader
 from analyzer.query.fields import find_field
 from analyzer.query.filter import compile_filter
-from analyzer.query.filter.alike import find_path, make_filter, matches_row
+from analyzer.query.filter.alike import MOST_VALUES, find_path, list_row_filters, make_filter, matches_row
 from analyzer.query.filter.literals import list_comparisons, quote
-from analyzer.query.filter.of_row import MOST_VALUES, list_row_filters
 from analyzer.query.filter.parse import parse
 from analyzer.session import Session
 from dissectors.field import Field

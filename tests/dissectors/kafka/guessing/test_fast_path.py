@@ -54,8 +54,10 @@ def assert_same(messages: list[bytes]) -> None:
 @pytest.mark.parametrize("few", [1, 96])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where columns go on to the last message, so that none is left to the slow path."""
+    """Also where columns go on to the last message, so that none is left to the slow path, and where two are alike."""
     monkeypatch.setattr(fast_path, "FEW", few)
+    monkeypatch.setattr(fast_path, "ALIKE", few + 1)
+    monkeypatch.setattr(fast_path, "MANY", 2 * few)
     found = answers(name)
     assert len(found) > 100
     assert_same(found)
@@ -67,6 +69,7 @@ def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_answers_of_random_values(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all layouts, among them tags that a layout knows and others."""
     monkeypatch.setattr(fast_path, "FEW", few)
+    monkeypatch.setattr(fast_path, "ALIKE", few + 1)
     found = [each.data for each in frames(GOLDEN) if each.context.role is Role.RESPONSE and len(each.data) < 4096]
     assert_same(found)
     assert_same(damage(found, Random(1)))
@@ -85,6 +88,10 @@ def test_the_budget_is_that_of_one_message(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(fast_path, "FEW", 24)
     lists = [framed(bytes(4) + struct.pack(">i", count) + bytes(20 * count)) for count in range(1, 60)]
     assert_same(lists)
+    monkeypatch.setattr(fast_path, "ALIKE", 25)
+    chance = Random(3)
+    ends = [bytes(chance.choices((0, 1, 255), k=8)) for _ in range(60)]
+    assert_same([framed(bytes(4) + struct.pack(">i", 50) + bytes(992) + end) for end in ends])
 
 
 def test_a_guess_is_read_back() -> None:

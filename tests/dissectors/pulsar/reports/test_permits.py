@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.pulsar.reports.permits import MOST_WORDS, ConsumerPermits, count_batch, count_messages, read_ack_set
+from dissectors.pulsar.reports.fields import MOST_WORDS, ConsumerPermits, count_batch, count_messages, read_ack_set
 
 
 def test_flows_add_and_messages_take() -> None:

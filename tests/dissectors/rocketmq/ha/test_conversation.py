@@ -8,7 +8,7 @@ import pytest
 
 from dissectors.api import Outcome, Role
 from dissectors.rocketmq.ha import RocketMQHA
-from dissectors.rocketmq.ha.conversation import FAR
+from dissectors.rocketmq.ha.body import FAR
 from tests.dissectors.rocketmq.ha.frames import (
     answer,
     controlled_report,

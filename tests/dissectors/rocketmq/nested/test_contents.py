@@ -13,7 +13,7 @@ from dissectors.api import Context, Role
 from dissectors.field import Field, Tree
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import fold_tree
-from dissectors.rocketmq.nested.contents import MOST
+from dissectors.rocketmq.nested import MOST
 from dissectors.rocketmq.nested.handles import spell_json, spell_utf8
 from tests.dissectors.rocketmq.frames import binary, command, pair, stored
 from tests.dissectors.trees import assert_tiles, every, node
