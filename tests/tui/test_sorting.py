@@ -31,7 +31,7 @@ async def test_the_list_is_sorted_and_stays_sorted(found: Drive) -> None:
     await found.press("O")
     await ordered(found, "latency")
     assert "Latency▲" in found.text("list-head")
-    await found.ask("slash", "operation == Fetch")
+    await found.filter("operation == Fetch")
     await ordered(found, "latency")
     await found.press("g", "j", "j")
     assert found.row == wanted(found, "latency")[2]

@@ -29,7 +29,7 @@ MAY_CAPTURE = ["--inh-caps=+net_raw,+net_admin", "--ambient-caps=+net_raw,+net_a
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/"}
 NEW_NETWORK = 0x40000000
 LONGEST = 65535
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 Said = tuple[bool, bytes]
 """Whether the client said it, and what."""
