@@ -121,6 +121,9 @@ class ConcatenatedMessages:
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
+NO_BODY = Body({}, None)
+
+
 class TemplateBreak(NamedTuple):
     """Holds a part of variable width, and its position in the template's message."""
 
@@ -132,7 +135,7 @@ class TemplateBreak(NamedTuple):
 class Template:
     """The text of one message (body) with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body) -> None:
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body = NO_BODY) -> None:
         self.builder, self.texts, self.body = builder, texts, body
         self.hits = self.tried = 0
         flowing = (
