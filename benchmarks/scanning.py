@@ -48,7 +48,7 @@ def _scan(captures: Sequence[str]) -> Scan:
     began = time.process_time()
     cuts = {number: find_cuts(files[number], options.split) for number in find_huge_files(files, options.split)}
     packets = given = 0
-    for batch in scan_splits(build_splits(files, cuts), files, options):
+    for batch in scan_splits(build_splits(files, cuts=cuts), files, options):
         packets += int(count_packets(batch).sum())
         given += batch.nbytes
     return Scan(packets, time.process_time() - began, given)

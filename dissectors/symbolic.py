@@ -54,10 +54,12 @@ class TemplateBuilder(Recorder):
 
     stretches: what may have any length, in order. extents: what encloses something. varints: each takes as many bytes.
     flowing: terms that need not, unless their bytes are pinned. decimals: numbers in digits, also within texts.
+    divides: whether parts of bytes with an inner structure may be symbolic values; else such bytes are one NestedValue.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, divides: bool = True) -> None:
         super().__init__(data)
+        self.divides = divides
         self.extents: list[Extent] = []
         self.checksums: list[Checksum] = []
         self.varints: list[Term] = []
@@ -101,6 +103,13 @@ class TemplateBuilder(Recorder):
         data = Bytes(self, extent, self._size(extent))
         self._add(data)
         return data
+
+    def open_bytes(self, data: Bytes) -> Bytes:
+        """Returns a symbolic value for bytes that are specialised, whose content is read as symbolic values next."""
+        term = data.extent.term
+        self.stretches = [each for each in self.stretches if each is not data]
+        self.leave_open(term.at, term.at + term.size)
+        return Bytes(self, data.extent, data.size)
 
     def add_nested(self, extent: Extent, read: ReadMany, value: Any, numbers: tuple[Integer, ...] = ()) -> NestedValue:
         """Makes a symbolic value for bytes that contain a `value` of their own.

@@ -8,7 +8,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.settings import config_path, settings
-from analyzer.query.column_names import load_presets
+from analyzer.query.presets import load_presets
 
 
 @click.group("config")

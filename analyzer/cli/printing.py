@@ -17,7 +17,7 @@ from analyzer.columns.text import safe_text
 from analyzer.config.model import TIME_FORMATS, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.query.column_names import load_presets
+from analyzer.query.presets import load_presets
 from analyzer.render.printer import RowPrinter
 
 LISTED = "list"

@@ -119,10 +119,12 @@ class JsonWriter:
         data: bytes | str | Secret = value.data
         if isinstance(data, Secret) and self.limits.show_secrets:
             data = data.reveal()
-        size = len(data)
-        form = {"hex": data[: self.limits.bytes_limit].hex()} if isinstance(data, bytes) else {"redacted": True}
+        form = self._describe_bytes(data) if isinstance(data, bytes) else {"redacted": True, "length": len(data)}
         name = {} if value.name is None else {"as": value.name}
-        return {**form, "length": size, **name, "value": value.value}
+        return {**form, **name, "value": value.value}
+
+    def _describe_bytes(self, data: Any) -> dict[str, Any]:
+        return {"hex": data[: self.limits.bytes_limit].hex(), "length": len(data)}
 
     def _cut_list(self, items: CutList) -> list[Any]:
         """Returns the items of a list that its reader has cut, and the full length."""
@@ -205,7 +207,7 @@ class JsonWriter:
                 return [self._copy_value(item) for item in value]
             return [*(self._copy_value(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
         if isinstance(value, bytes):
-            return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
+            return self._describe_bytes(value)
         if isinstance(value, Secret | EmbeddedValue):
             return self._copy_value(self._make_plain(value))
         return str(value) if isinstance(value, NonFinite) else value

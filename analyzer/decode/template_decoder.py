@@ -46,7 +46,10 @@ TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
 """Rows, and bytes of their messages, that callers should pass in one call: larger batches have more similar rows."""
 
 WORTH = 24
-"""Number of rows below which a template costs more than decoding them. Each WORTH_BYTES count as one more row."""
+"""Number of rows below which a new template costs more than decoding them. Each WORTH_BYTES count as one more row.
+
+It is a fourth for a template that exists.
+"""
 
 WORTH_BYTES = 2048
 
@@ -99,10 +102,14 @@ class TemplateGroup(NamedTuple):
 
 @dataclass(slots=True)
 class MessageTemplates:
-    """Holds the templates for one operation, version and direction. `poor`: number of useless ones."""
+    """Holds the templates for one operation, version and direction. `poor`: number of useless ones.
+
+    left: earlier messages that matched none and were too few for a new one, at most WORTH.
+    """
 
     templates: list[Template] = field(default_factory=list)
     poor: int = 0
+    left: int = 0
 
 
 class TemplateCache:
@@ -201,7 +208,7 @@ class TemplateDecoder:
             if self._needs_requests and self._list_request_fields(*kind):
                 those, budget = self._join_requests(rows, places[alike], lies, budget)
             for how, some in those.items():
-                if _estimate_worth(length[some]) >= WORTH:
+                if _estimate_worth(length[some]) >= WORTH // 4:
                     yield (*kind, how, finding_bits), some
 
     def _join_requests(self, rows: Ints, places: Ints, lies: int, budget: int) -> tuple[dict[int, Ints], int]:
@@ -235,7 +242,9 @@ class TemplateDecoder:
         del kind.templates[MOST_OF_A_KIND:]
         many, poor = len(places) >= MANY or len(kind.templates) < FEW, 0
         for template in sorted(kind.templates, key=lambda template: not template.is_likely(len(places))):
-            if not len(places) or not (template.is_likely(len(places)) or (many and _estimate_worth(length) >= WORTH)):
+            if not len(places) or not (
+                template.is_likely(len(places)) or (many and _estimate_worth(length) >= WORTH // 4)
+            ):
                 break
             match = TemplateMatch(template, source, at, length)
             template.hits, template.tried = template.hits + len(match.rows), template.tried + len(places)
@@ -244,7 +253,10 @@ class TemplateDecoder:
                 places, at, length = (np.delete(column, match.rows) for column in (places, at, length))
         if not many:
             return
-        while _estimate_worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
+        while poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
+            worth = _estimate_worth(length)
+            if not len(places) or worth < WORTH // 4 or worth + kind.left < WORTH:
+                break
             done = np.array([_find_likeliest(length)])
             made = self._make_template(int(rows[places[done[0]]]), lies, decode_findings(finding_bits), extra)
             if made is not None:
@@ -260,9 +272,11 @@ class TemplateDecoder:
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1
+                kind.left -= WORTH
             if made is None:  # Most other messages of this length would fail, too.
                 done = np.flatnonzero(length == length[done[0]])
             places, at, length = (np.delete(column, done) for column in (places, at, length))
+        kind.left = min(kind.left + _estimate_worth(length), WORTH)
 
     def _locate_bytes(self, rows: Ints, lies: int) -> tuple[ByteSource, Ints, Ints]:
         """Returns a source in which the bytes of each row are contiguous, and their positions and lengths."""

@@ -48,7 +48,9 @@ class MarkingWriter(JsonWriter):
             return str(value)
         if kind is NestedValue:
             return orjson.Fragment(value.builder.mark(WrittenValue(value, self.format_nested_values)))
-        if kind is Bytes:
-            shown = value.builder.mark(Hex(value, self.limits.bytes_limit))
-            return orjson.Fragment(f'{{"hex":"{shown}","length":{value.size}}}')
-        return super()._make_plain(value)
+        return self._describe_bytes(value) if kind is Bytes else super()._make_plain(value)
+
+    def _describe_bytes(self, data: Any) -> dict[str, Any]:
+        if type(data) is not Bytes:
+            return super()._describe_bytes(data)
+        return {"hex": data.builder.mark(Hex(data, self.limits.bytes_limit)), "length": data.size}

@@ -20,7 +20,7 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
-from analyzer.decode.bounds import find_blocks, split_conditions
+from analyzer.decode.bounds import IntegerBlock, find_blocks, split_conditions
 from dissectors.message import Body
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_text import DIGITS, RUNNING
@@ -73,6 +73,7 @@ SPLICE = 1
 
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint16)
 _READABLE = np.isin(np.arange(256), sorted(RUNNING))
+_READABLE_OR_END = np.isin(np.arange(256), sorted({0, *RUNNING}))
 _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 _POWERS = 10 ** np.arange(DIGITS)
 _NUMERIC = np.isin(np.arange(256), list(b"-0123456789"))
@@ -83,7 +84,8 @@ _LOOKS = (16, 64, LONGEST_TEXT + 1)
 
 def _are_short_enough(size: Ints) -> Bools:
     """Returns which texts of a column are short enough for its cells."""
-    found: Bools = size <= min(LONGEST_TEXT, _PADDING * int(size.mean()) + _LITTLE if len(size) else 0)
+    most = int(size.max(initial=0))
+    found: Bools = size <= (most if most <= _LITTLE else min(LONGEST_TEXT, _PADDING * int(size.mean()) + _LITTLE))
     return found
 
 
@@ -119,6 +121,9 @@ class ConcatenatedMessages:
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
+NO_BODY = Body({}, None)
+
+
 class TemplateBreak(NamedTuple):
     """Holds a part of variable width, and its position in the template's message."""
 
@@ -130,7 +135,7 @@ class TemplateBreak(NamedTuple):
 class Template:
     """The text of one message (body) with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body) -> None:
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body = NO_BODY) -> None:
         self.builder, self.texts, self.body = builder, texts, body
         self.hits = self.tried = 0
         flowing = (
@@ -155,6 +160,9 @@ class Template:
             self.varints[segment].append((inside, term.size))
         self.decimals = [term for term in dict.fromkeys(builder.decimals) if not builder.fixed[term.at]]
         self.bounds, self.conditions = split_conditions(builder.conditions, self.locate)
+        places = [(*self.locate(each.begin), *self.locate(each.end), each.bias) for each in builder.extents]
+        self.extent_places = np.array(places, np.int64).reshape(-1, 5).T
+        self.size_blocks = find_blocks((term for each in builder.extents for term in each.terms), self.locate)
         self.integers = list({id(mark): mark for mark in builder.marks if type(mark) is Integer}.values())
         self.integer_blocks = find_blocks((term for mark in self.integers for term in mark.terms), self.locate)
 
@@ -268,7 +276,7 @@ class TemplateMatch:
         return np.where(minus, -number, number), good
 
     def _keep_matching(self, good: Bools) -> None:
-        if good.all():
+        if np.count_nonzero(good) == len(good):
             return
         self._numbers.clear()
         self._flowing = {term: numbers[good] for term, numbers in self._flowing.items()}
@@ -282,11 +290,11 @@ class TemplateMatch:
     def _check_messages(self) -> None:
         """Checks conditions, extents, printable texts and checksums; the most expensive checks last."""
         builder = self.template.builder
-        good = np.ones(len(self.rows), bool)
-        for extent in builder.extents:
-            size = self._add_terms(extent.terms) - extent.bias
-            good &= size == self.find_position(extent.end) - self.find_position(extent.begin)
-        self._keep_matching(good)
+        if builder.extents:
+            self._read_blocks(self.template.size_blocks)
+            sizes = np.array([self._add_terms(extent.terms) for extent in builder.extents])
+            anchors, (first, begin, last, end, bias) = np.array(self.anchors), self.template.extent_places
+            self._keep_matching((sizes == anchors[last] - anchors[first] + (end - begin + bias)[:, None]).all(axis=0))
         for term in self.template.decimals:
             self._flowing[term], good = self._read_decimal(term)
             self._keep_matching(good)
@@ -299,8 +307,8 @@ class TemplateMatch:
             self._keep_matching(_are_short_enough(size if shown.limit is None else np.minimum(size, shown.limit)))
         for text in texts:
             content = self._read_content(text, None)
-            size = (content != 0).sum(axis=1)
-            good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._measure_stretch(text))
+            size = np.count_nonzero(content, axis=1)
+            good = _READABLE_OR_END[content].all(axis=1) & (size == self._measure_stretch(text))
             good &= content[np.arange(len(content)), np.maximum(size - 1, 0)] != cells.SPACE
             self._keep_matching(good)
         for checksum in builder.checksums:
@@ -384,6 +392,10 @@ class TemplateMatch:
             found = self._numbers[term] = self._read_number(term)
         return found
 
+    def _read_blocks(self, blocks: Sequence[IntegerBlock]) -> None:
+        for block in blocks:
+            self._numbers.update(zip(block.terms, block.read_numbers(self.segments[block.segment]), strict=True))
+
     def _read_number(self, term: Term) -> Ints:
         if term.negated:
             return -self.read_number(term._replace(negated=False))
@@ -440,8 +452,7 @@ class TemplateMatch:
 
         Numbers of similar size are read and written together, because each call has a high fixed cost.
         """
-        for block in self.template.integer_blocks:
-            self._numbers.update(zip(block.terms, block.read_numbers(self.segments[block.segment]), strict=True))
+        self._read_blocks(self.template.integer_blocks)
         columns: dict[int, Ints] = {}
         for mark in self.template.integers:
             numbers = self._add_terms(mark.terms)

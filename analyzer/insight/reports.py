@@ -225,8 +225,7 @@ class ReportReading:
 
     def _read_bodies(self, rows: Ints, plans: Sequence[_Plan | None]) -> Iterator[ReadBody]:
         """Yields what is wanted of each row; those that are like others have been read with them."""
-        wanted = {id(plan): plan is not None and plan.is_of_fields for plan in plans}
-        similar = np.flatnonzero([wanted[id(plan)] for plan in plans])
+        similar = np.flatnonzero([plan is not None and plan.is_of_fields for plan in plans])
         known = dict(zip(similar.tolist(), self._many.read_rows(rows[similar]), strict=True))
         alone = [place for place in range(len(rows)) if known.get(place) is None]
         messages = iter(read_messages(self._session, rows[alone]))
@@ -319,7 +318,9 @@ class ReportReading:
         context = make_context(self._session, role, code, version, extra)
         wanting = self._dispatch.wanting((dissector.name, context.code, context.role), without)
         pick = defects.make_projection(dissector, context, wanting.paths) if wanting.paths else None
-        return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
+        is_of_fields = not any(path[-1].startswith("(") for path in wanting.paths - {REPORTED})
+        plan = _Plan(dissector, context, wanting, bool(wanting.paths), pick, is_of_fields)
+        return plan if wanting.handlers else None
 
 
 class ReportPart(NamedTuple):
@@ -376,18 +377,17 @@ _UNREAD: tuple[dict[str, Any], None] = {}, None
 
 
 class _Plan(NamedTuple):
-    """Says how rows of one kind are read, and which reports get them."""
+    """Says how rows of one kind are read, and which reports get them.
+
+    is_of_fields: whether all that is wanted is fields. What a projection makes beside fields has a name in brackets.
+    """
 
     dissector: Dissector
     context: Context
     wanting: Wanting[Report[Any]]
     reads: bool
     pick: Pick | None
-
-    @property
-    def is_of_fields(self) -> bool:
-        """Returns whether all that is wanted is fields; what a projection makes beside them has a name in brackets."""
-        return not any(path[-1].startswith("(") for path in self.wanting.paths)
+    is_of_fields: bool
 
     def read_message(self, message: bytes) -> ReadBody:
         """Returns at least the wanted values of a message, and its error."""

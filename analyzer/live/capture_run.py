@@ -186,12 +186,12 @@ class BatchMerger:
         self._latest[tap] = max(self._latest[tap], taken.last)
         self._waiting.append(_copy(taken))
 
-    def take_due(self, asked: int, unfinished: Container[int] = ()) -> PacketBatch | None:
+    def take_due(self, moment: int, unfinished: Container[int] = ()) -> PacketBatch | None:
         """Removes and returns the packets that no tap can precede any more.
 
-        asked: ns since 1970, a moment after which all taps were asked. unfinished: taps that may have more at hand.
+        moment: ns since 1970, a moment after which all taps were asked. unfinished: taps that may have more at hand.
         """
-        moments = [late if tap in unfinished else max(late, asked - HOLD) for tap, late in enumerate(self._latest)]
+        moments = [late if tap in unfinished else max(late, moment - HOLD) for tap, late in enumerate(self._latest)]
         return self._up_to(min(moments))
 
     def take_rest(self) -> PacketBatch | None:

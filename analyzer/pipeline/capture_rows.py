@@ -25,7 +25,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.pointers import POINTER_SCHEMA
-from analyzer.pipeline.scan import scan_splits, split_whole_files
+from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
 from analyzer.pipeline.topic_names import NAMES, NO_NAMES, TopicNames, index_names, select_first_names
@@ -79,13 +79,13 @@ def _learn_names(files: tuple[CaptureFile, ...], options: Options, shares: int) 
 
 @lru_cache(maxsize=1)
 def _cache_pointers(files: tuple[CaptureFile, ...], options: Options) -> Sequence[pa.RecordBatch]:
-    return [*scan_splits(split_whole_files(files), files, options)]
+    return [*scan_splits(build_splits(files), files, options)]
 
 
 def _read_pointers(files: tuple[CaptureFile, ...], options: Options) -> Iterable[pa.RecordBatch]:
     """The pointers of a capture and the notes about it, in the order of files."""
     if sum(file.size for file in files) > LARGEST_SCAN:
-        return scan_splits(split_whole_files(files), files, options)
+        return scan_splits(build_splits(files), files, options)
     return _cache_pointers(files, replace(options, fields=True))
 
 

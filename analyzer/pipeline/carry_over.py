@@ -10,15 +10,15 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Bools, Ints
+from analyzer.columns.arrays import Bools, Ints, find_runs
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.messages.row_findings import RowFacts
@@ -126,10 +126,10 @@ class ConnectionCarrier:
         stream = self.session.rows.column("stream")[rows]
         rows = rows[np.argsort(stream, kind="stable")]
         length = self.session.rows.column("length")[rows].astype(np.int64)
-        for mine in _split_runs(self.session.rows.column("stream")[rows]):
-            over = np.cumsum(length[mine]) > MOST_BYTES
+        for begin, end in zip(*find_runs(self.session.rows.column("stream")[rows]), strict=True):
+            over = np.cumsum(length[begin:end]) > MOST_BYTES
             over[MOST_WAITING:] = True
-            found[rows[mine][over]] = True
+            found[rows[begin:end][over]] = True
         return found
 
     def save_states(self, put_back: Callable[[bytes, ConnectionState], None]) -> pa.RecordBatch:
@@ -187,7 +187,7 @@ class ConnectionCarrier:
         stream = index.column("stream")[rows]
         order = np.argsort(stream, kind="stable")
         rows, stream = rows[order], stream[order]
-        return {int(stream[mine.start]): rows[mine] for mine in _split_runs(stream)}
+        return {int(stream[begin]): rows[begin:end] for begin, end in zip(*find_runs(stream), strict=True)}
 
     def _select_binding_rows(self, live: Bools) -> Ints:
         """Rows that name what later messages of their connection speak of by numbers."""
@@ -201,7 +201,8 @@ class ConnectionCarrier:
                 found.append(np.flatnonzero(mine))
         rows = np.sort(np.concatenate(found))
         rows = rows[np.argsort(index.column("stream")[rows], kind="stable")]
-        latest = [rows[mine][-MOST_BINDING_ROWS:] for mine in _split_runs(index.column("stream")[rows])]
+        runs = zip(*find_runs(index.column("stream")[rows]), strict=True)
+        latest = [rows[begin:end][-MOST_BINDING_ROWS:] for begin, end in runs]
         return np.concatenate([np.empty(0, np.int64), *latest])
 
 
@@ -212,9 +213,3 @@ class _FinalRows(NamedTuple):
     fate: RowFate
     rows: Ints
     before: Ints
-
-
-def _split_runs(keys: Sequence[int] | Ints) -> Iterator[slice]:
-    """Runs of equal keys."""
-    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)] if len(keys) else []
-    return (slice(first, last) for first, last in pairwise(edges))

@@ -56,17 +56,19 @@ class ClassArchive:
         return f"-XX:SharedArchiveFile={self.path}" if self.new is None else f"-XX:ArchiveClassesAtExit={self.new}"
 
     def await_writing(self, java: subprocess.Popen[bytes]) -> None:
-        """Waits for the end of a Java that writes the archive; an empty file says that it cannot."""
+        """Waits for the end of a Java that writes the archive; an empty file says that it could not."""
         if self.new is None:
             return
         try:
             java.wait(WRITE_SECONDS)
         except subprocess.TimeoutExpired:
+            pass
+        finally:
             java.kill()
             java.wait()
-        with suppress(OSError):
-            if java.returncode == 0 and self.new.exists():
-                self.new.replace(self.path)
-            else:
-                self.new.unlink(missing_ok=True)
-                self.path.touch()
+            with suppress(OSError):
+                if java.returncode == 0 and self.new.exists():
+                    self.new.replace(self.path)
+                else:
+                    self.new.unlink(missing_ok=True)
+                    self.path.touch()

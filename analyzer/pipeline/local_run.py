@@ -36,7 +36,7 @@ def run_tasks(begins: Mapping[int, ScanState], states: OpenStates, work: TaskWor
     """
     files, options = work.files, work.options
     jobs = options.partitions or 1
-    splits = build_splits(files, {}, begins)
+    splits = build_splits(files, begins)
     scanned = map_in_order(lambda split: list(scan_splits([split], files, options)), splits, jobs)
     batches = [*(batch for found in scanned for batch in found), *states.read_rows()]
     count = max(jobs, -(-sum(batch.nbytes for batch in batches) // MOST_BYTES))

@@ -16,6 +16,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -118,7 +119,7 @@ def _check_unchanged(file: CaptureFile) -> None:
         )
 
 
-NO_BEGINS: Mapping[int, ScanState] = {}
+NO_BEGINS: Mapping[int, ScanState] = MappingProxyType({})
 """All files are read from their beginning."""
 
 MOST_EARLIER = 4
@@ -170,11 +171,13 @@ def find_cuts(file: CaptureFile, split: int) -> list[ScanState]:
 
 
 def build_splits(
-    files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]], begins: Mapping[int, ScanState] = NO_BEGINS
+    files: Sequence[CaptureFile],
+    begins: Mapping[int, ScanState] = NO_BEGINS,
+    cuts: Mapping[int, Sequence[ScanState]] = MappingProxyType({}),
 ) -> list[FileSplit]:
-    """Returns the splits of all files that this machine's tasks open, in order.
+    """Returns the splits of all files that this machine's tasks open, in order; of a file without cuts one.
 
-    cuts: what hop() gave, by file. begins: where to read on in files of which the beginning was read before.
+    begins: where to read on in files of which the beginning was read before. cuts: what find_cuts() gave, by file.
     """
     found: list[FileSplit] = []
     for number, file in enumerate(files):
@@ -211,8 +214,3 @@ def _list_earlier_ranges(
 def _find_earlier_cut(cuts: Sequence[ScanState], records: int) -> ScanState | None:
     """The last place with enough records between it and those."""
     return next((each for each in reversed(cuts) if each.records <= records - LOOK), None)
-
-
-def split_whole_files(files: Iterable[CaptureFile]) -> list[FileSplit]:
-    """Makes one split of each file."""
-    return build_splits(list(files), {})

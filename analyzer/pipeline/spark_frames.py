@@ -46,7 +46,7 @@ def split_files(
 
     large = [number for number in find_huge_files(files, options.split) if number not in begins]
     if not large:
-        return build_splits(files, {}, begins)
+        return build_splits(files, begins)
 
     def hop_over(place: int) -> Iterator[pa.RecordBatch]:
         found = json.dumps(find_cuts(files[large[place]], options.split))
@@ -58,7 +58,7 @@ def split_files(
         row.file: [ScanState(at, records, time, tuple(known)) for at, records, time, known in json.loads(row.cuts)]
         for row in rows
     }
-    return build_splits(files, cuts, begins)
+    return build_splits(files, begins, cuts)
 
 
 def map_numbers(
@@ -79,9 +79,12 @@ def map_numbers(
 
 
 def read_pointers(
-    spark: SparkSession, files: Sequence[CaptureFile], options: Options, splits: Sequence[FileSplit] | None = None
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    begins: Mapping[int, ScanState] = MappingProxyType({}),
 ) -> DataFrame:
-    """Returns the pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
+    """Returns the pointers of files, and a note about each split. begins: as for split_files().
 
     Payload travels with the pointers of all files if one of them is remote.
     """
@@ -89,7 +92,7 @@ def read_pointers(
 
     remote = read_contents(spark, files)
     chosen = options if remote is None else replace(options, shuffled=True)
-    every = split_files(spark, files, options) if splits is None else splits
+    every = split_files(spark, files, options, begins)
     if not every:
         assert remote is not None
         return remote
@@ -130,18 +133,18 @@ def read_sorted_pointers(
     spark: SparkSession,
     files: Sequence[CaptureFile],
     options: Options,
-    splits: Sequence[FileSplit] | None = None,
+    begins: Mapping[int, ScanState] = MappingProxyType({}),
     states: OpenStates | None = None,
 ) -> DataFrame:
     """Reads pointers, with each connection in one partition and in the order of time.
 
-    states: of connections that go on.
+    begins: as for split_files(). states: of connections that go on.
     """
     from analyzer.pipeline.pointers import POINTER_COLUMNS
     from analyzer.pipeline.state_file import read_states
 
     count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))
-    found = [read_pointers(spark, files, options, splits)] if files else []
+    found = [read_pointers(spark, files, options, begins)] if files else []
     if states is not None and states.paths:
         paths, captures = states
 
@@ -174,8 +177,7 @@ def run_tasks(
             text, data = encode_result(result)
             yield pa.record_batch([[text], pa.array([data], pa.binary())], ["text", "data"])
 
-    splits = split_files(spark, files, options, begins)
-    done = read_sorted_pointers(spark, files, options, splits, states).mapInArrow(run_task, "text STRING, data BINARY")
+    done = read_sorted_pointers(spark, files, options, begins, states).mapInArrow(run_task, "text STRING, data BINARY")
     if not options.shuffled:
         yield from (decode_result(row.text, row.data) for row in done.collect())
         return

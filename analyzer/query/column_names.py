@@ -2,10 +2,6 @@
 
 Theory. A key of a row has a fast path, also under its other names (`latency`, `tcp.stream`). So a name is looked up
 among the keys first. Only a name that is not a key is a field that must be read from messages.
-
-The set of a protocol consists of its dissector's columns (Dissector.columns), between the columns for the endpoints and
-those for error and info. A key is anything that `-e` accepts. The configuration file may add sets, and may replace one
-by another of the same name.
 """
 
 from __future__ import annotations
@@ -16,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from analyzer.decode.rows import ALIASES, ROW_KEYS, list_keys
 from analyzer.errors import UserError
-from dissectors import registry
+from analyzer.query.presets import load_presets
 from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.fields import FieldPath
-
 
 _OWN = frozenset(list_keys())
 
@@ -92,29 +87,3 @@ def find_preset(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
         hint = f"Did you mean {' or '.join(near)}?" if near else f"Give one of {', '.join(known)}."
         raise UserError(f"--columns {name}: There is no such set of columns. {hint}")
     return known[name]
-
-
-TABLE_KEYS: Sequence[str] = (
-    *("number", "time", "stream", "source", "destination", "protocol", "role", "operation", "version", "length"),
-    *("latency_ns", "state", "error", "info", "findings"),
-)
-"""The columns in the table of `list`; state, error, info and findings share its last column."""
-
-_WHO = ("number", "time", "stream", "source", "destination")
-
-_GENERAL: Mapping[str, Sequence[str]] = {
-    "default": TABLE_KEYS,
-    "wide": (
-        *(*_WHO, "protocol", "role", "operation", "code", "version", "correlation", "client", "length"),
-        *("first_packet", "last_packet", "partner", "latency", "state", "findings", "error", "info"),
-    ),
-    "latency": ("number", "time", "latency", "stream", "client", "operation", "version", "length", "error", "info"),
-}
-"""The keys of each set, in the order of the columns."""
-
-
-@registry.cache_by_plugins
-def load_presets() -> Mapping[str, Sequence[str]]:
-    """Returns the keys of each set of columns that is built in or comes with a protocol."""
-    own = {each.name: (*_WHO, *each.columns, "error", "info") for each in registry.dissectors() if each.columns}
-    return {**_GENERAL, **own}

@@ -13,7 +13,8 @@ from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.processes import libc
-from analyzer.query.column_names import TABLE_KEYS, ColumnKeys, find_number_keys, find_preset, resolve_keys
+from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
+from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import TimeClock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
 from analyzer.render.forms import RowForm, RowWriter

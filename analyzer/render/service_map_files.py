@@ -7,7 +7,7 @@ from math import log10
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.metrics import Metrics
-from analyzer.insight.traffic import Edge, Node, ServiceMap
+from analyzer.insight.service_map import Edge, Node, ServiceMap
 from analyzer.render.amounts import format_counted, format_rate, format_share
 from analyzer.render.durations import format_duration
 from analyzer.render.sequence_files import quote_mermaid

@@ -21,7 +21,7 @@ from analyzer.config.model import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, ROLES, RowReader, make_error, make_findings
 from analyzer.decode.template_decoder import BodyTexts
-from analyzer.query.column_names import TABLE_KEYS
+from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import find_time_width, format_clock, make_clock_cells
 from analyzer.render.durations import format_duration, make_duration_cells
 from analyzer.render.forms import BodySlot, LineFrame

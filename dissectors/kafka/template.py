@@ -1,26 +1,38 @@
 """Symbolic values of Kafka's messages, for templates.
 
-Theory. Correlation and client ids are in the header and not part of the body. Messages that may hold a structure within
-bytes match no template: fields with embedded structures, records of topics that coordinators write. An answer without a
-request is guessed once for all answers like it.
+Theory. Correlation and client ids are in the header and not part of the body. If a topic's records may be a
+coordinator's, the records of each partition are one value. An answer without a request is guessed once for all answers
+like it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding
 from dissectors.kafka.body import find_usual_recipe
-from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id, list_sites
-from dissectors.kafka.nested.values import may_tell
+from dissectors.kafka.nested.rules import (
+    RECORDS,
+    TOPIC_ID,
+    TOPIC_NAMES,
+    RecordSite,
+    list_modules,
+    list_modules_by_id,
+    list_sites,
+    unfold_partition,
+)
+from dissectors.kafka.nested.template import unfold_template
+from dissectors.kafka.nested.values import VALUES, may_tell
 from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.template import read_many, read_records
 from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
-from dissectors.symbolic_values import Extent, NestedValue, Term
+from dissectors.symbolic_values import Extent, NestedValue, ReadMany, Term
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
+from dissectors.wire.plan import Plan
 from dissectors.wire.template import Cursor, template_members
 
 _API_VERSIONS = 18
@@ -39,26 +51,37 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
     if key is None or version is None or context.role is Role.RAW:
         return None
     plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
-    if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
+    if plan is None or recipe is None or int.from_bytes(message[:4]) + 4 != len(message):
         return None
-    builder = TemplateBuilder(message)
     is_versions_answer = response and context.code == _API_VERSIONS
     if is_versions_answer and plan_of(message, context) is not plan:
         return None
     try:
-        start = recipe.start(message)
-        _open_header(builder, start, response)
-        cursor = Cursor(builder, start, len(message))
-        values = template_members(cursor, plan)
+        builder = TemplateBuilder(message)
+        values = _read_values(builder, plan, recipe.start(message), response)
+        if _may_unfold(values, key, response):
+            builder = TemplateBuilder(message, divides=False)
+            values = _read_values(builder, plan, recipe.start(message), response)
+            _unfold_records(values, RECORDS[key, response])
         if is_versions_answer:
             builder.pin(8, 10)  # the error, which may mean another layout
-        if cursor.at != len(message) or _may_unfold(values, key, response):
-            return None
+        if list_sites(plan.name):
+            unfold_template(builder, values, plan.name, (context.code is not None and context.extra) or {})
         if context.code is not None and recipe.expert_info is not None:
             doubts = recipe.expert_info.symbolic(values)
         return MessageTemplate(builder, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))
     except (NotTemplatable, *FAILURES):
         return None
+
+
+def _read_values(builder: TemplateBuilder, plan: Plan, start: int, response: bool) -> dict[str, Any]:
+    """Reads a body that begins at `start` and takes the rest of the message."""
+    _open_header(builder, start, response)
+    cursor = Cursor(builder, start, len(builder.data))
+    values = template_members(cursor, plan)
+    if cursor.at != cursor.end:
+        raise NotTemplatable
+    return values
 
 
 def _open_header(builder: TemplateBuilder, start: int, response: bool) -> None:
@@ -86,6 +109,33 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
                 if _may_tell(part[site.field]):
                     return True
     return False
+
+
+def _unfold_records(values: dict[str, Any], site: RecordSite) -> None:
+    """Unfolds records fields, each of which is one value: a coordinator's, and those whose content may tell that."""
+    for topic in values[site.topics]:
+        name = next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in topic)
+        module = (list_modules_by_id() if name == TOPIC_ID else list_modules()).get(topic[name])
+        by_content = site.by_content and name == TOPIC_ID
+        for part in topic[site.partitions] if module is not None or by_content else ():
+            entries = part[site.field]
+            if type(entries) is NestedValue:
+                entries.read = _read_unfolded(site, module, by_content)
+                (entries.value,) = entries.read([entries.builder.data[entries.extent.begin : entries.extent.end]], [()])
+
+
+@cache
+def _read_unfolded(site: RecordSite, module: str | None, by_content: bool) -> ReadMany:
+    """Returns a reader of records fields that also unfolds them, as nested/values.py does."""
+
+    def read(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
+        found = read_many(contents, numbers)
+        for entries in found:
+            if entries and (module is not None or may_tell(entries)):
+                unfold_partition(VALUES, {site.field: entries}, site, module, by_content)
+        return found
+
+    return read
 
 
 def _may_tell(entries: Any) -> bool:

@@ -19,7 +19,8 @@ from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import BODY_KEYS, RowReader
 from analyzer.errors import UserError
-from analyzer.query.column_names import TABLE_KEYS, ColumnKeys, find_number_keys, load_presets, resolve_keys
+from analyzer.query.column_names import ColumnKeys, find_number_keys, resolve_keys
+from analyzer.query.presets import TABLE_KEYS, load_presets
 from analyzer.render.aligned import NUMBERS
 from analyzer.render.durations import format_duration
 from analyzer.render.extended_rows import ExtendedRowReader

@@ -12,8 +12,8 @@ from dataclasses import replace
 from analyzer.columns.text import safe_text
 from analyzer.decode.rows import RowReader
 from analyzer.insight.participants import read_reported_names
+from analyzer.insight.service_map import Edge, ServiceMap, build_map
 from analyzer.insight.statistics import GroupStatistics, Study
-from analyzer.insight.traffic import Edge, ServiceMap, build_map
 from analyzer.render.amounts import format_counted
 from analyzer.session import Session
 from tui.model.latency_and_rate import FOLDED_MARK, INDENT, OPEN_MARK

@@ -30,23 +30,27 @@ from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
 
 
-class _Values:
+class ValueAccess:
     """Access to plain values."""
 
     def get(self, struct: dict[str, Any], name: str) -> object:
+        """See Access."""
         return struct.get(name)
 
     def list_structs(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
+        """See Access."""
         found = struct.get(name)
         if isinstance(found, RowTable):  # whose rows are made anew each time, and these are to be changed
             found = struct[name] = FlatRows(found)
         return (found,) if isinstance(found, dict) else found or ()
 
     def attach_structure(self, struct: dict[str, Any], name: str, fit: DetectedPayload, hints: Hints) -> None:
+        """See Access."""
         unfold_sites(self, fit.values, fit.decoder.name, hints)
         struct[name] = embed(struct[name], fit.values, fit.decoder.name)
 
     def hide(self, struct: dict[str, Any], name: str) -> None:
+        """See Access."""
         struct[name] = Secret(struct[name])
 
     def settle(self, batch: dict[str, Any]) -> None:
@@ -55,7 +59,7 @@ class _Values:
             batch["records"] = list(batch["records"])
 
 
-VALUES = _Values()
+VALUES = ValueAccess()
 
 
 def make_unfolding_decoder(decode: Decode, plan: Plan, key: int, response: bool, hints: Hints) -> Decode:

@@ -47,7 +47,7 @@ def template_records(builder: TemplateBuilder, extent: Extent) -> Any:
     """Returns the entries of a records field. Raises NotTemplatable, or what record_values raises."""
     if extent.begin == extent.end:
         return []
-    places = _places(builder.data, extent)
+    places = _places(builder.data, extent) if builder.divides else None
     if places is None:
         if sum(type(each) is NestedValue for each in builder.stretches) >= MOST_FIELDS:
             raise NotTemplatable

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.query.column_names import load_presets
+from analyzer.query.presets import load_presets
 from tests.program import run as run_apart
 
 CAPTURES = Path(__file__).parents[3] / "captures"

@@ -12,6 +12,7 @@ from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.template_decoder import _cut_text, _read_nested
 from analyzer.decode.templates import LONGEST_TEXT, ConcatenatedMessages, Template, TemplateMatch
 from dissectors import symbolic_text
+from dissectors.message import Body
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_values import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Term, derive, length, make_text
 
@@ -36,7 +37,9 @@ class Case:
 
     def laid(self, messages: list[bytes], said: str | None = None) -> tuple[list[int], list[str]]:
         """Which of these messages have the shape, and their texts."""
-        template = Template(self.builder, {"": _cut_text(self.said() if said is None else said, self.builder)})
+        template = Template(
+            self.builder, {"": _cut_text(self.said() if said is None else said, self.builder)}, Body({}, None)
+        )
         length = np.array(list(map(len, messages)), np.int64)
         laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(length) - length, length)
         _read_nested([laid])
@@ -303,7 +306,7 @@ def test_what_ends_by_itself() -> None:
     """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
     builder = TemplateBuilder(SELF_ENDING)
     text, number = symbolic_text.run(builder, 6, 9), symbolic_text.number(builder, 15, 17)
-    template = Template(builder, {"": _cut_text(f"{text}|{number}", builder)})
+    template = Template(builder, {"": _cut_text(f"{text}|{number}", builder)}, Body({}, None))
     messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
     size = np.array(list(map(len, messages)), np.int64)
     laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size)
@@ -320,7 +323,7 @@ def test_a_number_in_a_text_that_is_requested() -> None:
         builder.text(Extent(Term(0, 2, "h"), 0, 2, 4))
         number: Any = symbolic_text.number_within(builder, 2, 4)
         text = f"{int(number)}" if asks else f"{number}"
-        template = Template(builder, {"": _cut_text(text, builder)})
+        template = Template(builder, {"": _cut_text(text, builder)}, Body({}, None))
         messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]
         size = np.array(list(map(len, messages)), np.int64)
         assert (
@@ -338,7 +341,7 @@ def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
         builder.add_nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
         if asks:
             assert first == b"abc"
-        template = Template(builder, {"": _cut_text("said", builder)})
+        template = Template(builder, {"": _cut_text("said", builder)}, Body({}, None))
         messages = [data, pack(">h", 1) + b"x!", pack(">h", 3) + b"abd!"]
         size = np.array(list(map(len, messages)), np.int64)
         rows = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size).rows.tolist()

@@ -12,8 +12,8 @@ import pytest
 
 from analyzer.decode.rows import RowReader
 from analyzer.insight.participants import read_reported_names
+from analyzer.insight.service_map import ServiceMap, build_map
 from analyzer.insight.statistics import Study
-from analyzer.insight.traffic import ServiceMap, build_map
 from analyzer.render.service_map_files import write_dot, write_mermaid, write_svg
 from analyzer.session import Session
 from tests.tui.driving import KAFKA

@@ -98,7 +98,8 @@ FORMATS = {"pcap": as_pcap, "pcapng": as_pcapng}
 
 def cut_up(files: Sequence[CaptureFile], size: int) -> list[FileSplit]:
     """All files as splits of about so many bytes."""
-    return build_splits(files, {number: find_cuts(file, size) for number, file in enumerate(files) if file.plain})
+    cuts = {number: find_cuts(file, size) for number, file in enumerate(files) if file.plain}
+    return build_splits(files, cuts=cuts)
 
 
 def scanned(

@@ -19,7 +19,7 @@ from analyzer.pipeline import ingest, pointers
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
-from analyzer.pipeline.scan import scan_splits, split_whole_files
+from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.state_file import BEFORE_ALL
 from tests.analyzer.capture.writers import Frame, pcap, segment
@@ -41,7 +41,7 @@ def dealt(random: Random, frames: Sequence[Frame], files: int) -> list[bytes]:
 def scanned(folder: Path, contents: Sequence[bytes], *, shuffled: bool = False) -> pa.Table:
     write_all(folder, contents)
     files = find_captures([str(folder)]).files
-    return pa.Table.from_batches(scan_splits(split_whole_files(files), files, Options(shuffled=shuffled)))
+    return pa.Table.from_batches(scan_splits(build_splits(files), files, Options(shuffled=shuffled)))
 
 
 def states(names: Sequence[bytes]) -> pa.Table:

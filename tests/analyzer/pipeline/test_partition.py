@@ -19,7 +19,7 @@ from analyzer.pipeline import partition, pointers
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.finish import add_required_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.scan import scan_splits, split_whole_files
+from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.table_schemas import TABLES
 from tests.analyzer.pipeline.house import (
@@ -44,7 +44,7 @@ def shuffled(files: tuple[CaptureFile, ...], partitions: int, batch: int) -> Ite
 
 
 def scanned(files: tuple[CaptureFile, ...]) -> pa.Table:
-    return pa.Table.from_batches(scan_splits(split_whole_files(files), files, Options()))
+    return pa.Table.from_batches(scan_splits(build_splits(files), files, Options()))
 
 
 def dealt_out(found: pa.Table, partitions: int, batch: int) -> Iterable[list[pa.RecordBatch]]:
@@ -188,5 +188,5 @@ def test_a_file_that_has_vanished(tmp_path: Path) -> None:
     (tmp_path / "a" / "1.pcap").unlink()
     (found,) = partition.build_rows(part, files, Options())
     assert (found.table, b"Cannot open" in found.batch.column(0).to_pylist()[-1]) == (NOTES, True)
-    (scanned,) = scan_splits(split_whole_files(files), files, Options())
+    (scanned,) = scan_splits(build_splits(files), files, Options())
     assert b"Cannot open" in scanned.column(3).to_pylist()[0]

@@ -20,7 +20,7 @@ from analyzer.capture import range_reader
 from analyzer.pipeline import pointers
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
-from analyzer.pipeline.scan import scan_contents, scan_splits, split_whole_files
+from analyzer.pipeline.scan import build_splits, scan_contents, scan_splits
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.test_fragments import pieces4
@@ -88,7 +88,7 @@ def test_how_far_is_looked_back(
     first = [Frame(data, time) for data, time in zip([*WHOLE[:2], *others], times, strict=True)]
     write_all(tmp_path / "a", [pcap(first), pcap([Frame(WHOLE[2], times[-1] + pause)])])
     files = find_captures([str(tmp_path)]).files
-    rows, _ = scanned(files, split_whole_files(files)[1:])
+    rows, _ = scanned(files, build_splits(files)[1:])
     assert len(rows) == found
 
 
@@ -99,14 +99,14 @@ def test_nothing_is_looked_back_into_without_a_piece(tmp_path: Path, monkeypatch
     monkeypatch.setattr(range_reader.RangeReader, "look_back", look_back)
     write_all(tmp_path / "a", [pcap([Frame(segment(b"x"))])] * 3)
     files = find_captures([str(tmp_path)]).files
-    assert len(scanned(files, split_whole_files(files))[0]) == 3
+    assert len(scanned(files, build_splits(files))[0]) == 3
 
 
 def test_batches_with_payload_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pointers, "HEAVY", 1000)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
     files = find_captures([str(tmp_path)]).files
-    batches = [batch for batch in scan_splits(split_whole_files(files), files, SHUFFLED) if batch.column(0)[0].as_py()]
+    batches = [batch for batch in scan_splits(build_splits(files), files, SHUFFLED) if batch.column(0)[0].as_py()]
     packets = [int(count_packets(batch).sum()) for batch in batches]
     for batch, count in zip(batches, packets, strict=True):
         payload = sum(len(row["packet"]) - PACKET.itemsize for row in unbundled(pa.Table.from_batches([batch])))
@@ -119,7 +119,7 @@ def test_what_a_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pointers, "BUNDLE_PACKETS", 4)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
     files = find_captures([str(tmp_path)]).files
-    every = pa.Table.from_batches(scan_splits(split_whole_files(files), files, Options())).to_pylist()
+    every = pa.Table.from_batches(scan_splits(build_splits(files), files, Options())).to_pylist()
     bundles = [unbundled(pa.Table.from_pylist([row], POINTER_SCHEMA)) for row in every if row["connection"]]
     keys = [[(row["place"], row["origin"]) for row in bundle] for bundle in bundles]
     assert [key[0] for key in keys] == [(row["place"], row["origin"]) for row in every if row["connection"]]
@@ -162,7 +162,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(range_reader, "BLOCK", 10)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(2))))])
     files = find_captures([str(tmp_path)]).files
-    found = scan_splits(split_whole_files(files), files, Options())
+    found = scan_splits(build_splits(files), files, Options())
     first = next(found)
     os.truncate(files[0].path, 100)
     *_, note = found
@@ -181,7 +181,7 @@ def test_what_turns_out_to_be_no_capture(tmp_path: Path, data: bytes, named: boo
         each if number != 1 else CaptureFile(**{**_fields(each), "found": not named})
         for number, each in enumerate(find_captures([str(tmp_path)]).files)
     ]
-    _, notes = scanned(files, split_whole_files(files))
+    _, notes = scanned(files, build_splits(files))
     assert [(each["error"] or each["passed_over"]) is None for each in notes] == [True, False, True]
     assert str(path) in notes[1][key]
 
@@ -219,7 +219,7 @@ def test_contents_are_scanned_like_files(tmp_path: Path) -> None:
     numbers = {file.path: number for number, file in enumerate(files)}
     table = pa.Table.from_batches(scan_contents([batch], numbers, files))
     near = find_captures([str(tmp_path / "a" / f"{number}.pcap") for number in (0, 3)]).files
-    assert plain(unbundled(table)) == plain(scanned(near, split_whole_files(near), SHUFFLED)[0])
+    assert plain(unbundled(table)) == plain(scanned(near, build_splits(near), SHUFFLED)[0])
     text = [json.dumps(each) for each in notes_in(table)]
     assert ["far://away/" in each and str(tmp_path) not in each for each in text] == [True] * 4
     assert ["is not a capture" in text[1], "ends within its pcap header" in text[2]] == [True, True]

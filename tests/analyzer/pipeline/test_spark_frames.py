@@ -53,7 +53,7 @@ def test_splits_come_back_whole_from_spark(spark: SparkSession, heap: Path) -> N
     chosen = split_files(spark, files, options)
     assert chosen == heaps.cut_up(files, 4000)
     assert len(chosen) > 2 * len(files)
-    rows, _ = rows_of(read_pointers(spark, files, options, chosen))
+    rows, _ = rows_of(read_pointers(spark, files, options))
     assert rows == heaps.unbundled(pa.Table.from_batches(scan_splits(chosen, files, options)))
     by_capture = [[row for row in rows if int(row["origin"]) >> 40 in of] for of in ({0, 1, 2}, {3})]  # type: ignore[call-overload]
     assert [plain(part) for part in by_capture] == [as_one_process_reads(files[:3]), as_one_process_reads(files[3:])]

@@ -18,7 +18,6 @@ from analyzer.pipeline.scan import (
     build_splits,
     find_cuts,
     find_huge_files,
-    split_whole_files,
 )
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from tests.analyzer.capture.writers import Ng, pcap, segment
@@ -38,7 +37,7 @@ def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -
         data = data[:at] + bytes([random.randrange(256)]) * 8 + data[at + 8 :]
     write_all(tmp_path / "a", [data])
     files = find_captures([str(tmp_path / "a" / "0.pcap")]).files
-    expected = scanned(files, split_whole_files(files))
+    expected = scanned(files, build_splits(files))
     assert len(expected[0]) > 10
     for size in (1 + seed % 2 * 300, random.randrange(500, 5000), len(data) // 2):
         parts = cut_up(files, size)
@@ -62,7 +61,7 @@ def test_a_record_larger_than_a_split_is_not_cut(tmp_path: Path) -> None:
     small = Ng().enhanced(segment(b"x"), 0)
     write_all(tmp_path / "a", [Ng().section() + Ng().interface() + small + big + small * 3])
     files = find_captures([str(tmp_path)]).files
-    expected = scanned(files, split_whole_files(files))
+    expected = scanned(files, build_splits(files))
     assert (len(expected[0]), expected[1][0]["findings"]) == (5, [])
     for size in (50, 5000, 500_000):
         assert scanned(files, cut_up(files, size)) == expected
@@ -75,8 +74,8 @@ def test_compressed_files_are_one_split(tmp_path: Path) -> None:
     write_all(tmp_path / "b", [zstandard.compress(data)])
     plain, packed = find_captures([str(tmp_path)]).files
     assert (find_huge_files([plain, packed], 100), find_huge_files([plain, packed], SPLIT)) == ([0], [])
-    assert len(build_splits([packed], {})) == 1
-    (rows, (text,)), (same, (also,)) = (scanned([file], split_whole_files([file])) for file in (plain, packed))
+    assert len(build_splits([packed])) == 1
+    (rows, (text,)), (same, (also,)) = (scanned([file], build_splits([file])) for file in (plain, packed))
     ports = [[row["connection"][4:] for row in found] for found in (rows, same)]
     assert ports[0] == ports[1]
     assert [row["packet"] for row in rows] == [row["packet"] for row in same]
@@ -117,7 +116,7 @@ def test_what_is_looked_back_into(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan_module, "LOOK", 100)
     files = [file(50), file(1000, 1), file(30, 1, plain=False), file(500, 1)]
     cuts = {1: [standing(200, 90), standing(400, 180), standing(600, 270)], 3: [standing(250, 120)]}
-    assert earlier(build_splits(files, cuts)) == [
+    assert earlier(build_splits(files, cuts=cuts)) == [
         [],
         [],
         [(1, None, 200)],

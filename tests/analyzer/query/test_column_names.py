@@ -6,15 +6,9 @@ import pytest
 
 from analyzer.decode.rows import list_keys
 from analyzer.errors import UserError
-from analyzer.query.column_names import (
-    TABLE_KEYS,
-    find_number_keys,
-    find_preset,
-    load_presets,
-    resolve_key,
-    resolve_keys,
-)
+from analyzer.query.column_names import find_number_keys, find_preset, resolve_key, resolve_keys
 from analyzer.query.fields import find_field
+from analyzer.query.presets import TABLE_KEYS, load_presets
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from analyzer.config.model import TimeFormat
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import RowReader
-from analyzer.query.column_names import find_number_keys, load_presets, resolve_keys
+from analyzer.query.column_names import find_number_keys, resolve_keys
+from analyzer.query.presets import load_presets
 from analyzer.render.aligned import MOST, NUMBERS, AlignedForm
 from analyzer.render.clock import TimeClock
 from analyzer.render.extended_rows import ExtendedRowReader

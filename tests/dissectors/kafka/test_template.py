@@ -27,6 +27,8 @@ from tests.dissectors.symbolic import filled, find_symbolic_values
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 KAFKA = Kafka()
 ONE = batch([record(b"k", b"v")])
+COMMITTED = batch([record(b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\0" + bytes(8) + b"\0\1m" + bytes(8))])
+"""An offset that a group committed, as its coordinator writes it."""
 
 
 def told(body: Body) -> Any:
@@ -61,6 +63,10 @@ def answer_of(key: int, version: int) -> Context:
 
 
 PLAIN = list_offsets(b"t", 0, 1)
+ASSIGNED = framed(bytes(4 + 2) + (22).to_bytes(4) + bytes(5) + b"\1\0\1t" + (1).to_bytes(4) + bytes(4) + b"\0\0\0\1u")
+"""A SyncGroup response whose assignment is partition 0 of the topic t, and user data."""
+
+GROUP = Context(Role.RESPONSE, 14, 0, extra={"protocolType": "consumer"})
 FOR_THEMSELVES = {
     "a rest": (framed(PLAIN[4:] + b"x"), request_of(2, 1)),
     "cut": (PLAIN[:-1], request_of(2, 1)),
@@ -70,9 +76,7 @@ FOR_THEMSELVES = {
     "unknown operation": (PLAIN, request_of(9999, 1)),
     "newer than the tables": (PLAIN, request_of(2, 30)),
     "raw": (PLAIN, Context(Role.RAW, 2, 1)),
-    "a coordinator's records": (produce(b"__consumer_offsets", ONE), request_of(0, 3)),
     "another layout": (framed(bytes(4) + b"\0\x23" + bytes(4)), answer_of(18, 3)),
-    "a structure within bytes": (framed(bytes(4) + bytes(16) + b"\0\0\0\1x"), answer_of(14, 0)),
     "a token": (framed(bytes.fromhex("0024 0000 00000001 0002 6d65 00000002 6162")), request_of(36, 0)),
     "append time": (produce(b"t", batch([record(b"k", b"v")], attributes=8)), request_of(0, 3)),
     "nothing": (b"", request_of(2, 1)),
@@ -98,6 +102,10 @@ def test_what_stands_for_itself(name: str) -> None:
         (produce(b"t", None), request_of(0, 3)),
         (produced(b"t", 1, 6), answer_of(0, 3)),
         (fetched(b"t", ONE + ONE[:30]), answer_of(1, 4)),
+        (produce(b"__consumer_offsets", ONE), request_of(0, 3)),
+        (fetched(b"__consumer_offsets", COMMITTED), answer_of(1, 4)),
+        (ASSIGNED, GROUP),
+        (ASSIGNED, answer_of(14, 0)),
     ],
 )
 def test_what_has_a_shape(message: bytes, context: Context) -> None:

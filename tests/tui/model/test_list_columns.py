@@ -10,9 +10,9 @@ from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.query.column_names import load_presets
 from analyzer.query.fields import resolve_fields
 from analyzer.query.fields.reading import FieldReader
+from analyzer.query.presets import load_presets
 from analyzer.render.shapes import JoinedCell
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
