@@ -1,7 +1,7 @@
 """Guesses the layouts of many answers without requests at once: the fast path of guess.candidates.
 
 Theory. The tree of layouts is descended once for all messages that still fit, so a step takes a few columns instead of
-a call for each message (column_scales.py). Messages with the same body are weighed once.
+a call for each message (weighing/fast_path.py). Messages with the same body are weighed once.
 
 Most answers of an operation have the same length and differ in few bytes, such as offsets. What such messages have in
 common is weighed once (CommonScales), and columns are needed only where they differ.
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dissectors.kafka.guessing.column_scales import ColumnScales, count_before
 from dissectors.kafka.guessing.guess import (
     BODY,
     HOPELESS,
@@ -33,6 +32,7 @@ from dissectors.kafka.guessing.guess import (
     root,
 )
 from dissectors.kafka.guessing.shared_bytes import CommonScales, Differ
+from dissectors.kafka.guessing.weighing.fast_path import ColumnScales, count_before
 from dissectors.wire.fast_path import Column
 
 ALIKE, MANY, MOST_KINDS = 256, 2048, 8

@@ -14,9 +14,9 @@ from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.guessing import fast_path
-from dissectors.kafka.guessing.column_scales import ColumnScales
 from dissectors.kafka.guessing.fast_path import LayoutSearch, guess_many
 from dissectors.kafka.guessing.guess import candidates, choose_believed, format_hints, guess, read_hints
+from dissectors.kafka.guessing.weighing.fast_path import ColumnScales
 from tests.dissectors.kafka.nested.structured import framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 

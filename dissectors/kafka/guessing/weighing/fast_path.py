@@ -1,4 +1,4 @@
-"""Weighs bytes of many messages piece by piece, in columns: the fast path of weighing.Scales.
+"""Weighs bytes of many messages piece by piece, in columns: the fast path of Scales.
 
 A message takes the same steps in the same order as alone, so it gets the same prices from the same budget. When few
 messages are left, they continue one by one.
