@@ -60,8 +60,6 @@ _LIKELY = 4
 _SMALL = 4096
 """Length in bytes of a message whose template takes little memory."""
 
-_MOST = (1 << 63) - 1
-
 
 def _count_groups(number: int) -> int:
     """Returns the number of groups of four digits."""
@@ -121,9 +119,6 @@ class ConcatenatedMessages:
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
-NO_BODY = Body({}, None)
-
-
 class TemplateBreak(NamedTuple):
     """Holds a part of variable width, and its position in the template's message."""
 
@@ -135,7 +130,7 @@ class TemplateBreak(NamedTuple):
 class Template:
     """The text of one message (body) with symbolic values, ready to be filled in for many messages."""
 
-    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body = NO_BODY) -> None:
+    def __init__(self, builder: TemplateBuilder, texts: Mapping[str, Parts], body: Body) -> None:
         self.builder, self.texts, self.body = builder, texts, body
         self.hits = self.tried = 0
         flowing = (

@@ -39,8 +39,7 @@ class RowPrinter:
 
     chosen, sets: keys, and sets of them, as after -e and --columns. config: called if the configuration matters.
     uniform: for JSON, each key has one type in all rows; see UniformForm. `for_people`: prints a table; its lines have
-    at most `width` cells, if that is given; mark: the end of a text that was cut. together: the number of
-    rows whose text is made at a time.
+    at most `width` cells, if that is given; mark: the end of a text that was cut.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class RowPrinter:
         self._cut = (width, mark) if self.for_people and width is not None else None
         self.out: Out = self._wrap_out(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
-        self.together = TOGETHER
         self.limits, self._paths = limits, keys.paths
         self._cell_format: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
         self._clock = None if time in (None, "iso") else TimeClock(time)
@@ -128,7 +126,7 @@ class RowPrinter:
         extended = self._extend_reader(reader)
         if len(rows) > 1:
             libc.keep_free(RETAINED_BYTES)
-        for part in split_rows(reader.session, rows, self.together, TOGETHER_BYTES):
+        for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
                 self._clock.set_next_rows(extended, part)
             self._fit(extended, part)

@@ -8,7 +8,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.processes.jobs import DeferredOutput, SharedOutput, print_in_turns
 from analyzer.query.selection import FIRST, split_windows
-from analyzer.render.printer import RowPrinter
+from analyzer.render.printer import TOGETHER, RowPrinter
 
 
 def print_shared_rows(
@@ -37,8 +37,8 @@ def print_shared_rows(
         printer.print_rows(reader, rows)
         return len(rows)
 
-    size = printer.together  # one process keeps the text of so many until its turn
-    windows = [range(at, min(at + size, count)) for at in range(first, count, size)]
+    # One process keeps the text of so many rows until its turn.
+    windows = [range(at, min(at + TOGETHER, count)) for at in range(first, count, TOGETHER)]
     if windows:
         passing = print_in_turns(windows, reader.session.jobs, work, passing, out)
         printer.redirect(out)
