@@ -128,14 +128,14 @@ def _unfold_records(values: dict[str, Any], site: RecordSite) -> None:
 def _read_unfolded(site: RecordSite, module: str | None, by_content: bool) -> ReadMany:
     """Returns a reader of records fields that also unfolds them, as nested/values.py does."""
 
-    def read(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
+    def read_unfolded(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
         found = read_many(contents, numbers)
         for entries in found:
             if entries and (module is not None or may_tell(entries)):
                 unfold_partition(VALUES, {site.field: entries}, site, module, by_content)
         return found
 
-    return read
+    return read_unfolded
 
 
 def _may_tell(entries: Any) -> bool:
