@@ -227,7 +227,8 @@ def _start_session(master: str, home: Path, environment: Mapping[str, str]) -> I
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    names, usual = vars(java_gateway), java_gateway.Popen
+    names = vars(java_gateway)
+    usual = names["Popen"]
     interrupted = signal.getsignal(signal.SIGINT)
     with _set_environment(environment):
         names["Popen"] = JavaProcess
