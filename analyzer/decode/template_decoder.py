@@ -187,15 +187,18 @@ class TemplateDecoder:
         """Yields the complete rows of each kind that has enough rows for a template."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
-        if len(rows) >= WORTH:
+        orphan = (columns[0] == NULL) & (columns[2] == Role.RESPONSE)
+        has_hints = len(rows) >= WORTH // 4
+        if has_hints:
             self._number_hints(rows, columns[3])
         columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
         finding_flags = self._reader.flag_findings(rows)
         columns.append(finding_flags)
-        orphan = (columns[0] == NULL) & (columns[2] == Role.RESPONSE)
         good = table.column("state")[rows] == np.where(orphan, State.GUESSED, State.COMPLETE)
         good &= (table.column("length")[rows] <= LONGEST) & (columns[2] != Role.RAW) & (columns[4] >= 0)
         good &= finding_flags & ALONE == 0
+        if not has_hints:  # one orphan's guess may be wrong for another that its template matches
+            good &= ~orphan
         places = np.flatnonzero(good)
         if not len(places):
             return

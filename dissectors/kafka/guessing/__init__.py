@@ -1,1 +1,1 @@
-"""Answers whose requests are not known: weighing.py prices layouts for their bytes, guess.py decides."""
+"""Answers whose requests are not known: weighing prices layouts for their bytes, guess.py decides."""

@@ -1,8 +1,7 @@
 """Guesses the layouts of many answers without requests at once: the fast path of guess.candidates.
 
 Theory. The tree of layouts is descended once for all messages that still fit, so a step takes a few columns instead of
-a call for each message. A message takes the same steps in the same order as alone, so it gets the same prices from the
-same budget. When few messages are left, they continue one by one. Messages with the same body are weighed once.
+a call for each message (weighing/fast_path.py). Messages with the same body are weighed once.
 
 Most answers of an operation have the same length and differ in few bytes, such as offsets. What such messages have in
 common is weighed once (CommonScales), and columns are needed only where they differ.
@@ -12,8 +11,7 @@ Reference: guess.guess; tests/dissectors/kafka/guessing/test_fast_path.py compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -22,11 +20,10 @@ from dissectors.kafka.guessing.guess import (
     HOPELESS,
     UNFIT,
     Candidate,
+    Edge,
     Guess,
     Node,
     choose_believed,
-    count_bits,
-    count_values,
     decide,
     descend,
     guess,
@@ -35,36 +32,8 @@ from dissectors.kafka.guessing.guess import (
     root,
 )
 from dissectors.kafka.guessing.shared_bytes import CommonScales, Differ
-from dissectors.kafka.guessing.weighing import (
-    ABSURD,
-    BYTE,
-    CHARACTER,
-    DAY,
-    ENTRIES,
-    LAYOUTS,
-    LIST,
-    LOOKED_AT,
-    NO_RECORDS,
-    NOW,
-    NUMBERS,
-    OPTIONAL,
-    OTHER_CHARACTER,
-    PRINTABLE,
-    RECORDS,
-    TAG_UNKNOWN,
-    TAGS,
-    TEXT,
-    YEARS,
-    Piece,
-    Pieces,
-    Scales,
-    price_of_fixed,
-    price_of_text,
-)
+from dissectors.kafka.guessing.weighing.fast_path import ColumnScales, count_before
 from dissectors.wire.fast_path import Column
-
-FEW = 96
-"""Messages below which each goes on alone."""
 
 ALIKE, MANY, MOST_KINDS = 256, 2048, 8
 """Messages of one length from which on their common bytes are weighed once. MANY of them are divided by the first byte
@@ -76,18 +45,6 @@ LONGEST = 1 << 16
 
 TOGETHER_BYTES = 4 << 20
 """Bytes of messages that are weighed at one time."""
-
-_PADDING = 64
-_VARINT = 5
-_SINGLE = ("error", "bool", "uuid", "port", "float64")
-"""Kinds that have a price of their own for each value."""
-
-_PRICES = np.array(NUMBERS)
-_ODD = bytes(byte not in PRINTABLE for byte in range(256))
-_HIGH = bytes(byte >> 7 for byte in range(256))
-
-Taken = tuple[Column, Column, Column]
-"""Which of some messages (places, rising) have a piece, what it costs in bits, and the offset behind it."""
 
 
 def guess_many(messages: Sequence[bytes]) -> list[Guess | None]:
@@ -117,9 +74,9 @@ def _split_messages(messages: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _guess_together(messages: Sequence[bytes]) -> list[Guess | None]:
-    if len(messages) < FEW:
+    if len(messages) < ColumnScales.few:
         return [guess(message) for message in messages]
-    found = ColumnScales(messages).list_candidates()
+    found = LayoutSearch(messages).list_candidates()
     known: dict[tuple[int, int], Guess | None] = {}
     return [_decide_with(known, each, fits) for each, fits in zip(messages, found, strict=True)]
 
@@ -137,316 +94,113 @@ def _decide_with(known: dict[tuple[int, int], Guess | None], message: bytes, fit
     return found
 
 
-class ColumnScales:
-    """Computes the cost of n messages piece by piece, each step for many messages at once. Reference: Scales.
-
-    Offsets (int64) are places in all messages together; `rows` are numbers of messages.
-    """
+class LayoutSearch:
+    """Searches the layouts that take each of n messages to its end. Reference: guess.descend."""
 
     def __init__(self, messages: Sequence[bytes]) -> None:
-        self._messages = messages
-        length = np.array([len(each) for each in messages], np.int64)
-        self._end = np.cumsum(length)
-        self._begin = self._end - length
-        self._left = np.array([count_values(len(each)) for each in messages], np.int64)
-        self._limit = np.array([count_bits(len(each)) for each in messages])
-        self._joined = b"".join([*messages, bytes(_PADDING)])
-        self._bytes = np.frombuffer(self._joined, np.uint8)
-        self._odd, self._high = (
-            _count_before(np.frombuffer(self._joined.translate(kind), np.uint8)) for kind in (_ODD, _HIGH)
-        )
+        self._scales = ColumnScales(messages)
         self._found: list[list[Candidate]] = [[] for _ in messages]
 
     def list_candidates(self) -> list[list[Candidate]]:
         """Returns for each message the layouts that take it to its end."""
-        others = np.ones(len(self._messages), bool)
-        for rows in _split_by(self._end - self._begin, np.arange(len(self._messages))):
-            there = self._bytes[self._begin[rows][:, None] + np.arange(BODY, self._end[rows[0]] - self._begin[rows[0]])]
+        scales, every = self._scales, np.arange(len(self._found))
+        others, length = np.ones(len(every), bool), scales.end - scales.begin
+        for rows in _split_by(length, every):
+            there = scales.read_bodies(rows, BODY, int(length[rows[0]]) - BODY)
             for mine, differing in _split_alike(there, np.arange(len(rows))):
                 alike = rows[mine]
                 others[alike] = False
-                before = [*[0] * BODY, *_count_before(differing).tolist()]
-                common = CommonScales(self._messages[alike[0]], before)
+                before = [*[0] * BODY, *count_before(differing).tolist()]
+                common = CommonScales(scales.messages[alike[0]], before)
                 self._descend_alike(root(), common, alike, np.zeros(len(alike)), BODY)
         rows = np.flatnonzero(others)
-        self._descend(root(), rows, np.zeros(len(rows)), self._begin[rows] + BODY)
+        self._descend(root(), rows, np.zeros(len(rows)), scales.begin[rows] + BODY)
         return self._found
 
     def _descend_alike(self, node: Node, common: CommonScales, rows: Column, bits: Column, at: int) -> None:
-        """The same for messages of one length that have all been read up to `at`."""
-        size, begin = len(common.data), self._begin
-        if len(rows) < FEW:
-            self._descend_alone(node, rows, bits, begin[rows] + at)
+        """See _descend; for messages of one length that have all been read up to `at`."""
+        scales, offset = self._scales, self._scales.begin[rows] + at
+        if len(rows) < scales.few:
+            self._descend_alone(node, rows, bits, offset)
             return
-        if node.ends:
-            self._add_ended(node, rows, bits, begin[rows] + at)
+        self._add_ended(node, rows, bits, offset)
 
         def price_many(kind: str, code: str, place: int) -> Column:
-            return self._take_fixed(kind, code, rows, begin[rows] + place)[1]
+            return scales.take_fixed(kind, code, rows, scales.begin[rows] + place)[1]
 
-        spent, room = 0, int(self._left[rows].min())
-        for piece, behind, (least, most) in node.edges:
-            if not least <= size - at <= most:
+        spent, room = 0, int(scales.left[rows].min())
+        for edge in node.edges:
+            if not edge.room.least <= len(common.data) - at <= edge.room.most:
                 continue
-            common.left, stops, those = room - spent, None, rows
-            common.price_many = price_many
+            common.left, common.price_many = room - spent, price_many
             try:
-                price, stop = common.one(piece, at)
+                price, stop = common.one(edge.piece, at)
             except (Differ, *UNFIT) as reason:
                 if common.left >= 0 and not isinstance(reason, Differ):
                     spent = room - common.left
                     continue
-                self._left[rows] -= spent
-                some, prices, stops = self.take(piece, rows, begin[rows] + at)
-                spent, room = 0, int(self._left[rows].min())
-                if not len(some):
-                    continue
-                those, total = rows[some], bits[some] + prices
-                stop = int(stops[0] - begin[those[0]])
+                scales.left[rows] -= spent
+                self._follow(edge, rows, bits, offset, common)
             else:
                 spent, total = room - common.left, bits + price
-            good = total + behind.rare < self._limit[those]
-            rest = size - stop if stops is None else self._end[those] - stops
-            good &= (rest >= behind.room.least) & (rest <= behind.room.most)
-            if not good.any():
-                continue
-            self._left[rows] -= spent
-            if stops is None or (stops - begin[those] == stop).all():
-                self._descend_alike(behind, common, those[good], total[good], stop)
-            else:
-                self._descend(behind, those[good], total[good], stops[good])
-            spent, room = 0, int(self._left[rows].min())
-        self._left[rows] -= spent
+                good = self._select_believed(edge.behind, rows, total, len(common.data) - stop)
+                if not len(good):
+                    continue
+                scales.left[rows] -= spent
+                self._descend_alike(edge.behind, common, rows[good], total[good], stop)
+            spent, room = 0, int(scales.left[rows].min())
+        scales.left[rows] -= spent
 
     def _descend(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
-        """See guess.descend."""
-        if len(rows) < FEW:
+        """Finds the layouts behind a node for messages whose bytes before `at` took `bits`; see guess.descend."""
+        if len(rows) < self._scales.few:
             self._descend_alone(node, rows, bits, at)
             return
-        if node.ends:
-            self._add_ended(node, rows, bits, at)
-        left = self._end[rows] - at
-        for piece, behind, room in node.edges:
-            fitting = np.flatnonzero((left >= room.least) & (left <= room.most))
-            if not len(fitting):
-                continue
-            some, price, stop = self.take(piece, rows[fitting], at[fitting])
-            some = fitting[some]
-            price += bits[some]
-            rest = self._end[rows[some]] - stop
-            believed = price + behind.rare < self._limit[rows[some]]
-            good = np.flatnonzero(believed & (rest >= behind.room.least) & (rest <= behind.room.most))
-            if len(good):
-                self._descend(behind, rows[some[good]], price[good], stop[good])
+        self._add_ended(node, rows, bits, at)
+        left = self._scales.end[rows] - at
+        for edge in node.edges:
+            fitting = np.flatnonzero((left >= edge.room.least) & (left <= edge.room.most))
+            if len(fitting):
+                self._follow(edge, rows[fitting], bits[fitting], at[fitting])
+
+    def _follow(self, edge: Edge, rows: Column, bits: Column, at: Column, common: CommonScales | None = None) -> None:
+        """Weighs the piece of an edge, and descends. common: what weighs messages of one length that are alike."""
+        scales = self._scales
+        some, price, stop = scales.take(edge.piece, rows, at)
+        rows, bits = rows[some], bits[some] + price
+        good = self._select_believed(edge.behind, rows, bits, scales.end[rows] - stop)
+        if not len(good):
+            return
+        rows, bits, stop = rows[good], bits[good], stop[good]
+        places = stop - scales.begin[rows]
+        if common is not None and (places == places[0]).all():
+            self._descend_alike(edge.behind, common, rows, bits, int(places[0]))
+        else:
+            self._descend(edge.behind, rows, bits, stop)
+
+    def _select_believed(self, node: Node, rows: Column, bits: Column, rest: Column | int) -> Column:
+        """Returns which messages may go on with a node, by their bits so far and the rest of their bytes."""
+        good = bits + node.rare < self._scales.limit[rows]
+        return np.flatnonzero(good & (rest >= node.room.least) & (rest <= node.room.most))
 
     def _add_ended(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
-        ended = np.flatnonzero(at == self._end[rows])
+        """Adds the layouts that end at a node, for messages that end there, too."""
+        limits = self._scales.limit
+        ended = np.flatnonzero(at == self._scales.end[rows]) if node.ends else rows[:0]
         for row, price in zip(rows[ended].tolist(), bits[ended].tolist(), strict=True):
-            limit = self._limit[row]
+            limit = limits[row]
             for key, version, rare in node.ends:
                 if price + rare < limit:
                     self._found[row].append(Candidate(price + rare, key, version))
                     limit = min(limit, price + rare + HOPELESS)
-            self._limit[row] = limit
+            limits[row] = limit
 
     def _descend_alone(self, node: Node, rows: Column, bits: Column, at: Column) -> None:
-        for row, price, place in zip(rows.tolist(), bits.tolist(), at.tolist(), strict=True):
-            scales = self._open_scales(row)
-            descend(node, scales, price, place - int(self._begin[row]), self._found[row])
-            self._left[row], self._limit[row] = scales.left, scales.limit
-
-    def _open_scales(self, row: int) -> Scales:
-        return Scales(self._messages[row], int(self._left[row]), float(self._limit[row]))
-
-    def take(self, piece: Piece, rows: Column, at: Column) -> Taken:
-        """Weighs what messages have from `at` on as a single piece; see Scales.one."""
-        if len(rows) < FEW:
-            return self._take_alone(rows, at, lambda scales, place: scales.one(piece, place))
-        self._left[rows] -= 1
-        some = np.flatnonzero(self._left[rows] >= 0)
-        if len(some) < len(rows):
-            rows, at = rows[some], at[some]
-        kind, detail = piece
-        if type(detail) is str:
-            taken = self._take_fixed(kind, detail, rows, at)
-        elif kind == LIST:
-            taken = self._take_list(detail, rows, at)
-        elif kind == TAGS:
-            taken = self._take_tags(piece, rows, at)
-        elif kind == OPTIONAL:
-            taken = self._take_optional(detail, rows, at)
-        else:
-            taken = self._take_sized(kind, detail, rows, at)
-        return some[taken[0]], taken[1], taken[2]
-
-    def _weigh(self, wanted: Pieces, rows: Column, at: Column) -> Taken:
-        """See Scales.weigh."""
-        fitting, total = np.arange(len(rows)), np.zeros(len(rows))
-        for piece in wanted:
-            some, price, at = self.take(piece, rows[fitting], at)
-            fitting, total = fitting[some], total[some] + price
-            if not len(fitting):
-                break
-        return fitting, total, at
-
-    def _take_alone(self, rows: Column, at: Column, take: Callable[[Scales, int], tuple[float, int]]) -> Taken:
-        fitting, prices, stops = [], [], []
-        for place, (row, begin, offset) in enumerate(
-            zip(rows.tolist(), self._begin[rows].tolist(), at.tolist(), strict=True)
-        ):
-            scales = self._open_scales(row)
-            try:
-                price, stop = take(scales, offset - begin)
-            except UNFIT:
-                continue
-            finally:
-                self._left[row] = scales.left
-            fitting.append(place)
-            prices.append(price)
-            stops.append(stop + begin)
-        return np.array(fitting, np.int64), np.array(prices, np.float64), np.array(stops, np.int64)
-
-    def _read_fixed(self, code: str, at: Column) -> Column:
-        """Returns the numbers that stand at offsets, as they are packed by this code of struct."""
-        size = LAYOUTS[code].size
-        kind = np.dtype(f">{'i' if code in 'bhiq' else 'u'}{size}")
-        count = len(self._joined) - size + 1
-        view: Column = np.ndarray(count, kind, self._joined, strides=(1,))
-        return view[at].astype(np.int64)
-
-    def _take_fixed(self, kind: str, code: str, rows: Column, at: Column) -> Taken:
-        layout = LAYOUTS[code]
-        some = np.flatnonzero(at + layout.size <= self._end[rows])
-        at = at[some]
-        if code in ("16s", "d"):
-            values = [layout.unpack_from(self._joined, place)[0] for place in at.tolist()]
-            price = np.array([price_of_fixed(kind, value, layout.size) for value in values], np.float64)
-        else:
-            price = _price_numbers(kind, self._read_fixed(code, at), layout.size)
-            if kind == "bool":
-                price[self._bytes[at] > 1] = ABSURD
-        return some, price, at + layout.size
-
-    def _read_length(self, form: tuple[str, int], rows: Column, at: Column) -> Taken:
-        """Reads lengths, which stand in the place of prices; see Scales._length."""
-        code, bias = form
-        end = self._end[rows]
-        if code:
-            stop = at + LAYOUTS[code].size
-            some = np.flatnonzero(stop <= end)
-            return some, self._read_fixed(code, at[some]) - bias, stop[some]
-        value = self._bytes[at].astype(np.int64)
-        if (value < 0x80).all():
-            some = np.flatnonzero(at < end)
-            return some, value[some] - bias, at[some] + 1
-        parts = self._bytes[at[:, None] + np.arange(_VARINT)]
-        last = parts < 0x80
-        taken = last.argmax(axis=1) + 1
-        mine = np.arange(_VARINT) < taken[:, None]
-        value = ((parts & 0x7F).astype(np.int64) * mine << 7 * np.arange(_VARINT)).sum(axis=1) & 0xFFFF_FFFF
-        some = np.flatnonzero(last.any(axis=1) & (at + taken <= end))
-        return some, value[some] - bias, at[some] + taken[some]
-
-    def _take_sized(self, kind: str, detail: tuple[tuple[str, int], bool], rows: Column, at: Column) -> Taken:
-        form, nullable = detail
-        some, size, at = self._read_length(form, rows, at)
-        stop = at + np.maximum(size, 0)
-        good = np.flatnonzero((size >= -nullable) & (stop <= self._end[rows[some]]))
-        some, size, at, stop = some[good], size[good], at[good], stop[good]
-        if kind == ENTRIES:
-            count = self._read_fixed("i", at + 8)
-            known = (size > 17) & (self._bytes[np.minimum(at + 16, len(self._bytes) - 1)] <= 2) & (count > 0)
-            price = np.where(size == 0, 1.0, size * np.where(known, RECORDS, NO_RECORDS))
-        else:
-            price = _PRICES[_count_bits(size)] + (CHARACTER if kind == TEXT else BYTE) * size
-        if kind == TEXT:
-            head = np.minimum(stop, at + LOOKED_AT)
-            odd = self._odd[head] - self._odd[at]
-            price += odd * (2 * OTHER_CHARACTER)  # ASCII that is not printable
-            for place in np.flatnonzero(self._high[head] > self._high[at]).tolist():
-                length = int(size[place])
-                text = price_of_text(self._joined[int(at[place]) : int(head[place])], length)
-                price[place] = NUMBERS[length.bit_length()] + text
-        price[size < 0] = 2.0
-        return some, price, stop
-
-    def _take_list(self, detail: tuple[tuple[str, int], bool, Pieces, int], rows: Column, at: Column) -> Taken:
-        form, nullable, element, least = detail
-        some, count, at = self._read_length(form, rows, at)
-        good = np.flatnonzero((count >= -nullable) & (count * least <= self._end[rows[some]] - at))
-        some, count, at = some[good], count[good], at[good]
-        rows, price = rows[some], np.where(count < 0, 2.0, _PRICES[_count_bits(count)])
-        fits, done = np.ones(len(some), bool), 0
-        going = np.flatnonzero(count > 0)
-        while len(going) >= FEW:
-            fitting, more, stop = self._weigh(element, rows[going], at[going])
-            if len(fitting) < len(going):
-                fits[np.delete(going, fitting)] = False
-            going = going[fitting]
-            price[going] += more
-            at[going] = stop
-            done += 1
-            going = going[count[going] > done]
-        for place in going.tolist():
-            rest = partial(_weigh_rest, element, int(count[place]) - done, float(price[place]))
-            fitting, more, stop = self._take_alone(rows[[place]], at[[place]], rest)
-            fits[place] = len(fitting) > 0
-            price[place : place + len(fitting)], at[place : place + len(fitting)] = more, stop
-        fitting = np.flatnonzero(fits)
-        return some[fitting], price[fitting], at[fitting]
-
-    def _take_optional(self, detail: tuple[tuple[str, int] | None, Pieces], rows: Column, at: Column) -> Taken:
-        form, inside = detail
-        if form is None:
-            return self._weigh(inside, rows, at)
-        some, present, at = self._read_length(form, rows, at)
-        price = np.full(len(some), 2.0)
-        fits = present < 0
-        there = np.flatnonzero(~fits)
-        fitting, more, stop = self._weigh(inside, rows[some[there]], at[there])
-        there = there[fitting]
-        fits[there], at[there] = True, stop
-        price[there] = more + _PRICES[_count_bits(present[there])]
-        fitting = np.flatnonzero(fits)
-        return some[fitting], price[fitting], at[fitting]
-
-    def _take_tags(self, piece: Piece, rows: Column, at: Column) -> Taken:
-        """Of messages with a tag that the layout knows each goes on alone; they are few."""
-        begin, end = at, self._end[rows]
-        some, count, at = self._read_length(("", 0), rows, at)
-        good = np.flatnonzero((count == 0) | (2 * count <= end[some] - at))
-        some, count, at = some[good], count[good], at[good]
-        price = np.where(count == 0, 0.2, 0.0)
-        fits, alone, done = np.ones(len(some), bool), np.zeros(len(some), bool), 0
-        members = [tag for tag, _ in piece[1]]
-        going = np.flatnonzero(count > 0)
-        while len(going) >= FEW:
-            fitting, tag, offset = self._read_length(("", 0), rows[some[going]], at[going])
-            fits[going] = False
-            going = going[fitting]
-            known = np.isin(tag, members)
-            alone[going[known]] = True
-            fitting, size, offset = self._read_length(("", 0), rows[some[going[~known]]], offset[~known])
-            inside = size <= end[some[going[~known][fitting]]] - offset
-            going = going[~known][fitting][inside]
-            size, offset = size[inside], offset[inside]
-            fits[going] = True
-            price[going] = price[going] + TAG_UNKNOWN + BYTE * size
-            at[going] = offset + size
-            done += 1
-            going = going[count[going] > done]
-        alone[going] = True
-        fits |= alone
-        left = np.flatnonzero(alone)
-        self._left[rows[some[left]]] += 1  # take() has counted this piece, and so does Scales.one
-        fitting, more, stop = self._take_alone(
-            rows[some[left]], begin[some[left]], lambda scales, place: scales.one(piece, place)
-        )
-        fits[left] = False
-        fits[left[fitting]] = True
-        price[left[fitting]], at[left[fitting]] = more, stop
-        fitting = np.flatnonzero(fits)
-        return some[fitting], price[fitting], at[fitting]
+        every = self._scales
+        for row, price, place in zip(rows.tolist(), bits.tolist(), (at - every.begin[rows]).tolist(), strict=True):
+            scales = every.open_scales(row)
+            descend(node, scales, price, place, self._found[row])
+            every.left[row], every.limit[row] = scales.left, scales.limit
 
 
 def _split_by(values: Column, rows: Column) -> Iterator[Column]:
@@ -466,42 +220,3 @@ def _split_alike(there: Column, rows: Column) -> Iterator[tuple[Column, Column]]
         return
     for alike in _split_by(first, rows):
         yield from _split_alike(there, alike)
-
-
-def _weigh_rest(element: Pieces, count: int, price: float, scales: Scales, at: int) -> tuple[float, int]:
-    """Weighs the last `count` elements of a list whose others cost `price`."""
-    for _ in range(count):
-        more, at = scales.weigh(element, at)
-        price += more
-    return price, at
-
-
-def _count_before(marks: Column) -> Column:
-    """Returns for each place, and for the end, the sum of the marks before it."""
-    found: Column = np.zeros(len(marks) + 1, np.int32)
-    np.cumsum(marks, out=found[1:])
-    return found
-
-
-def _count_bits(numbers: Column) -> Column:
-    """Returns how many bits numbers (int64) have, as int.bit_length does; of negative ones 0."""
-    high = numbers >> 32
-    bits = np.frexp(np.where(high > 0, high, np.maximum(numbers, 0)).astype(np.float64))[1]
-    found: Column = bits + np.where(high > 0, 32, 0)
-    return found
-
-
-def _price_numbers(kind: str, values: Column, size: int) -> Column:
-    """See price_of_fixed."""
-    if size <= 2 or kind in _SINGLE:
-        known, back = np.unique(values, return_inverse=True)
-        return np.array([price_of_fixed(kind, value, size) for value in known.tolist()], np.float64)[back]
-    price: Column = np.where(values == -1, 2.0, 8.0 * size + 6)
-    positive = values >= 0
-    price[positive] = np.minimum(_PRICES[_count_bits(values[positive])], 8.0 * size + 2)
-    if kind == "milliseconds":
-        price += np.where((values >= -1) & (values < DAY), 0, ABSURD / 2)
-    if kind == "timestamp":
-        price += np.where(values < 1, 0, ABSURD / 2)
-        price[(values > YEARS[0]) & (values < YEARS[1])] = NOW
-    return price

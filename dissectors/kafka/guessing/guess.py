@@ -1,7 +1,7 @@
 """Guesses the layout of an answer whose request is missing: tries every layout on its bytes.
 
 Theory. A response carries a number and a body, but not its operation. Few layouts consume a body exactly, and under
-most of those its values would be nonsense. So the layouts are weighed (weighing.py): by the bits that each needs for
+most of those its values would be nonsense. So the layouts are weighed (weighing): by the bits that each needs for
 these bytes, and by how rare answers of its kind are. The difference of two in bits is the odds between them. An
 operation is named only if it is much likelier than all others together. A body with little content, such as a lone
 error code, fits dozens, and the guess says so. A guess never looks certain: it comes with a Finding that names the

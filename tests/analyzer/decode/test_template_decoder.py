@@ -277,6 +277,19 @@ def test_versions_of_any_width_share_a_column(tmp_path: Path, taken: Taken) -> N
         hold_equal(session)
 
 
+def test_few_orphans_are_guessed_each(tmp_path: Path) -> None:
+    """The time decides whether an answer with offsets is told apart from others; a template would not look at it."""
+    times = (5, 0, 1, -1) * 12
+    writes = [
+        (SERVER, framed(struct.pack(">iiih4siihqq", 77 + place, 0, 1, 4, b"abcd", 1, 0, 0, time, 55)))
+        for place, time in enumerate(times)
+    ]
+    talk = Talk(tuple(writes))
+    with Session([capture(tmp_path / "a.pcap", segments(talk), talk)]).load() as session:
+        assert len(session.rows) == len(times)
+        hold_equal(session, {"fields", "table"}, most=12)
+
+
 # ---- real messages, broken at random
 
 

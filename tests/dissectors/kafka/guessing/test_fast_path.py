@@ -14,8 +14,9 @@ from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.guessing import fast_path
-from dissectors.kafka.guessing.fast_path import ColumnScales, guess_many
+from dissectors.kafka.guessing.fast_path import LayoutSearch, guess_many
 from dissectors.kafka.guessing.guess import candidates, choose_believed, format_hints, guess, read_hints
+from dissectors.kafka.guessing.weighing.fast_path import ColumnScales
 from tests.dissectors.kafka.nested.structured import framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 
@@ -45,7 +46,7 @@ def damage(messages: list[bytes], chance: Random) -> list[bytes]:
 def assert_same(messages: list[bytes]) -> None:
     assert guess_many(messages) == [guess(each) for each in messages]
     whole = [each for each in messages if len(each) >= 8]
-    found = ColumnScales(whole).list_candidates()
+    found = LayoutSearch(whole).list_candidates()
     for each, fits in zip(whole, found, strict=True):
         assert choose_believed(fits) == candidates(each)
 
@@ -55,7 +56,7 @@ def assert_same(messages: list[bytes]) -> None:
 @pytest.mark.parametrize("name", CAPTURES)
 def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where columns go on to the last message, so that none is left to the slow path, and where two are alike."""
-    monkeypatch.setattr(fast_path, "FEW", few)
+    monkeypatch.setattr(ColumnScales, "few", few)
     monkeypatch.setattr(fast_path, "ALIKE", few + 1)
     monkeypatch.setattr(fast_path, "MANY", 2 * few)
     found = answers(name)
@@ -68,7 +69,7 @@ def test_real_answers(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("few", [1, 96])
 def test_answers_of_random_values(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all layouts, among them tags that a layout knows and others."""
-    monkeypatch.setattr(fast_path, "FEW", few)
+    monkeypatch.setattr(ColumnScales, "few", few)
     monkeypatch.setattr(fast_path, "ALIKE", few + 1)
     found = [each.data for each in frames(GOLDEN) if each.context.role is Role.RESPONSE and len(each.data) < 4096]
     assert_same(found)
@@ -85,7 +86,7 @@ def test_what_is_no_answer() -> None:
 def test_the_budget_is_that_of_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists use it up, in some messages sooner than in others."""
     monkeypatch.setattr("dissectors.kafka.guessing.guess._VALUES", 300)
-    monkeypatch.setattr(fast_path, "FEW", 24)
+    monkeypatch.setattr(ColumnScales, "few", 24)
     lists = [framed(bytes(4) + struct.pack(">i", count) + bytes(20 * count)) for count in range(1, 60)]
     assert_same(lists)
     monkeypatch.setattr(fast_path, "ALIKE", 25)
