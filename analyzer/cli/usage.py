@@ -1,6 +1,6 @@
 """Turns click's errors into messages: what is wrong with a command line, where, and what to do.
 
-Theory. click raises before a command runs, and its errors name the parameter. Messages of our own types (values.py,
+Theory. click raises before a command runs, and its errors name the parameter. Messages of our own types (parameters.py,
 options.py) are kept; click's own messages are rewritten here. For options of other programs, the message names the
 corresponding option here.
 """

@@ -3,13 +3,15 @@
 Theory. Most of the start is Java's reading and linking of thousands of classes. It can write them to a file when it
 ends (dynamic class data sharing), and map that file when it starts again. To write it costs as much as six starts
 save, and 140 MB; so runs leave marks, the sixth one writes the archive, and those that follow read it. It is called by
-the Java and the libraries that it is made of. Java itself refuses one that does not fit, and works without.
+the Java and the libraries that it is made of, and those of others go. Java itself refuses one that does not fit, and
+works without; but it crashes with one that was cut, so an archive is removed if Java ends before its time.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -68,7 +70,21 @@ class ClassArchive:
             java.wait()
             with suppress(OSError):
                 if java.returncode == 0 and self.new.exists():
+                    with self.new.open("rb") as file:
+                        os.fsync(file.fileno())
                     self.new.replace(self.path)
+                    self._remove_others()
                 else:
                     self.new.unlink(missing_ok=True)
                     self.path.touch()
+
+    def remove(self) -> None:
+        """Removes the archive after Java has failed with it; a later run writes another."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+    def _remove_others(self) -> None:
+        """Removes archives and marks of other Javas and libraries, but for what a run may be writing now."""
+        for old in self.path.parent.glob("spark-*"):
+            if old.stem != self.path.stem and old.stat().st_mtime < time.time() - WRITE_SECONDS:
+                old.unlink()

@@ -137,9 +137,11 @@ class JavaProcess(subprocess.Popen[bytes]):
 
 def make_start_error(log: Path) -> SparkError:
     """Says why Java ended before Spark began: of an exception what it is, else its last line."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    lines = [line.strip("# ") for line in log.read_text(errors="replace").splitlines()]
     printed = [line for line in lines if line and not line.startswith(("at ", "..."))]
-    first = next((line for line in printed if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
+    first = next(
+        (line for line in printed if re.match(r"Error:|Exception in thread|A fatal error|org\.|java\.", line)), ""
+    )
     reason = first or (printed or ["it said nothing"])[-1]
     return SparkError(f"Java could not start Spark: {reason}. {log} has the whole output.")
 

@@ -26,10 +26,11 @@ from analyzer.pipeline import commit, delta_tables, local_run, spark_frames, vie
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
 from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
+from analyzer.pipeline.ledger import make_read_error
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
-from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates, make_state_error
+from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
 from analyzer.pipeline.task import FilePiece, TaskResult, TaskWork
 
@@ -159,11 +160,8 @@ def _load_known(place: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             known = json.load(file)
         return {name: known[name] for name in ("names", "latest", "states")}
-    except OSError as error:
-        reason = error.strerror
-    except (ValueError, KeyError, TypeError):
-        reason = "it is damaged, or of another version of this program"
-    raise make_state_error(f"Cannot read the state {path}: {reason}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise make_read_error(path, error) from error
 
 
 def _save_known(place: str, known: dict[str, Any], notes: Iterable[FileNote]) -> None:

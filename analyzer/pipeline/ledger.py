@@ -33,6 +33,18 @@ SETTLE_SECONDS = 60.0
 """Seconds in which nothing was written to a capture's newest file, after which it counts as finished."""
 
 
+def make_state_error(problem: str) -> UserError:
+    """Returns the error for a state that cannot be gone on with."""
+    return UserError(f"{problem}. Begin again with another folder and another --state.")
+
+
+def make_read_error(path: str, error: Exception) -> UserError:
+    """Returns the error for a file of a state that cannot be read, or holds what this version does not write."""
+    number = error.errno if isinstance(error, OSError) else None
+    reason = "it is damaged, or of another version of this program" if number is None else os.strerror(number)
+    return make_state_error(f"Cannot read the state {path}: {reason}")
+
+
 @dataclass(frozen=True, slots=True)
 class FileMark:
     """How a file is known again: its size, its time of change (ns), the hash of its first bytes."""
@@ -105,9 +117,7 @@ class Ledger:
         except FileNotFoundError:
             return cls(folder, settings)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(
-                f"Cannot read {path}: {error}. Give the --state of an earlier run, or a new folder."
-            ) from error
+            raise make_read_error(path, error) from error
         if found.folder != folder:
             raise UserError(
                 f"{state} belongs to the tables in {found.folder}. Give -o {found.folder}, or another --state."

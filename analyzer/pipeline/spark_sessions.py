@@ -177,7 +177,8 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: s
 def _end_java(log: Path, archive: ClassArchive | None) -> Iterator[None]:
     """Ends Java in the end, even if it is busy; Spark's Python side forgets it, and workers end without it.
 
-    archive: what Java may write when it ends by itself, as it does only after a run without an error.
+    archive: what Java may write when it ends by itself, as it does only after a run without an error. It is removed if
+    Java has ended before.
 
     Raises SparkError if it has ended before.
     """
@@ -193,7 +194,10 @@ def _end_java(log: Path, archive: ClassArchive | None) -> Iterator[None]:
             raise SparkError(f"Java has ended. {log} has its output.") from error
         raise
     finally:
-        if (gateway := SparkContext._gateway) is not None:
+        gateway = SparkContext._gateway
+        if archive is not None and failed and (gateway is None or gateway.proc.poll() is not None):
+            archive.remove()
+        if gateway is not None:
             gateway.proc.stdin.close()
             if archive is not None and not failed:
                 archive.await_writing(gateway.proc)
@@ -223,9 +227,11 @@ def _start_session(master: str, home: Path, environment: Mapping[str, str]) -> I
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    vars(java_gateway)["Popen"] = JavaProcess
+    names = vars(java_gateway)
+    usual = names["Popen"]
     interrupted = signal.getsignal(signal.SIGINT)
     with _set_environment(environment):
+        names["Popen"] = JavaProcess
         try:
             _name_user(master)
             spark = SparkSession.builder.getOrCreate()
@@ -233,6 +239,8 @@ def _start_session(master: str, home: Path, environment: Mapping[str, str]) -> I
             if error.getCondition() != "JAVA_GATEWAY_EXITED":
                 raise
             raise make_start_error(home / LOG_NAME) from error
+        finally:
+            names["Popen"] = usual
     if threading.current_thread() is threading.main_thread():
         # Spark's handler cancels jobs through a connection that is in use; ending Java ends them as well.
         signal.signal(signal.SIGINT, interrupted)

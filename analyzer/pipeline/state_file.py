@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from analyzer.errors import UserError
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.checkpoint import FlowCheckpoint
+from analyzer.pipeline.ledger import make_read_error, make_state_error
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
 from dissectors.api import Dissector
@@ -46,11 +47,6 @@ _CONTAINERS: Mapping[str, frozenset[str]] = {
     "collections": frozenset(("Counter", "OrderedDict", "deque")),
     "array": frozenset(("array", "_array_reconstructor")),
 }
-
-
-def make_state_error(problem: str) -> UserError:
-    """Returns the error for a state that cannot be gone on with."""
-    return UserError(f"{problem}. Begin again with another --state.")
 
 
 class StateCodec:
@@ -206,11 +202,8 @@ def read_states(path: str, captures: Mapping[str, int]) -> Iterator[pa.RecordBat
             _check_version(path, file.schema_arrow)
             for batch in file.iter_batches(ROW_GROUP):
                 yield _build_pointers(batch, captures)
-    except (pa.ArrowException, EOFError) as error:
-        raise make_state_error(f"The state {path} is damaged") from error
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else "it is damaged"
-        raise make_state_error(f"Cannot read the state {path}: {why}") from error
+    except (pa.ArrowException, EOFError, OSError) as error:
+        raise make_read_error(path, error) from error
 
 
 def _build_pointers(batch: pa.RecordBatch, captures: Mapping[str, int]) -> pa.RecordBatch:
@@ -227,9 +220,8 @@ def _check_version(path: str, schema: pa.Schema) -> None:
     if not version.isdigit():
         raise make_state_error(f"The state {path} is damaged")
     if int(version) != STATE_VERSION:
-        raise UserError(
-            f"The state {path} has version {int(version)}, but this program reads version {STATE_VERSION}."
-            " Use the program that wrote it, or begin again with another --state."
+        raise make_state_error(
+            f"The state {path} has version {int(version)}, but this program reads version {STATE_VERSION}"
         )
 
 

@@ -175,7 +175,10 @@ class TopicColumns:
                     continue
                 requests = find_own_request_rows(self._session, rows[mine])
                 reach = follow_sessions(self._session).find_reach(alias.session, requests, len(self._session.rows))
-                lists = [tuple(islice(each, MOST_NAMES)) for each in reach.lists]
+                # A name that is no text, as a damaged message has it, is none here.
+                lists = [
+                    tuple(islice((name for name in each if isinstance(name, str)), MOST_NAMES)) for each in reach.lists
+                ]
                 (own, in_session), keys = make_group_keys([found[mine, column], reach.numbers])
                 both = zip(own.tolist(), in_session.tolist(), strict=True)
                 pool = self._pools[column]

@@ -121,7 +121,7 @@ _ZLIB = FieldSpec(_NAME, "zlib")
 _JSON_BEGINS = (b"{", b"[")
 _SECRET_BYTES = FieldSpec(_NAME, "bytes", secret=True)
 CHECKPOINT = "checkpoint"
-"""A kind of body that is bytes in the values; a tree has what is in them (nested/contents.py)."""
+"""A kind of body that is bytes in the values; a tree has what is in them (nested)."""
 
 UNDECLARED = "undeclared"
 """That of an answer whose operation declares no body: JSON, where it is some, else bytes."""

@@ -3,7 +3,7 @@
 Facts (ServerCnx.handleSubscribe, Consumer, PersistentSubscription). A SEEK makes the broker close all consumers of the
 subscription, which then subscribe again. REDELIVER_UNACKNOWLEDGED_MESSAGES without ids returns all unacknowledged
 messages. redelivery_count counts for Shared and Key_Shared alone. An ACK has an answer if the client asked for one; the
-C++ client names an entry once for each of its messages. permits.py explains how permits are counted,
+C++ client names an entry once for each of its messages. fields.py explains how permits are counted,
 dissectors/outstanding.py how acknowledgements are.
 
 Estimates. Unacknowledged messages are those that were delivered on this connection and not acknowledged there; the

@@ -3,8 +3,8 @@
 Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912),
 sends the length of its log, and gets the rest (frames.py: two protocols, recognised by their first bytes). Frames are
 short numbers without any mark, so no connection is recognised by its bytes, nor by its port. It is a raw run, which
-raw.py describes, until a user asks for more with -d 10912=rocketmq-ha. So this dissector is rarely used, and it imports
-its modules at its first use.
+rocketmq/raw.py describes, until a user asks for more with -d 10912=rocketmq-ha. So this dissector is rarely used, and
+it imports its modules at its first use.
 """
 
 from __future__ import annotations

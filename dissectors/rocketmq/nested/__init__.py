@@ -2,12 +2,9 @@
 
 Theory. Header classes type numbers, and bodies have layouts; but many values are a text with a format of its own
 (properties, receipt handles, ids) or self-describing bytes (JSON, traces). So a finished tree is walked once, and nodes
-get texts (node_texts.py) and children (contents.py). Values do not change, so a tree folds to the same as before. The
-other modules need no tree: they read ids, handles, topics and properties from texts alone.
-
-Theory. These are interpretations, for trees alone: the value does not change. Parts that lie in the bytes of a node
-tile it; the decoded content of a text is a source of its own. A node costs a hundred times its text, so the number of
-nodes of one message is bounded.
+get texts (identifiers.py) and children. Values do not change, so a tree folds to the same as before. Parts that lie in
+the bytes of a node tile it; the decoded content of a text is a source of its own. A node costs a hundred times its
+text, so the number of nodes of one message is bounded. The other modules read handles and properties from texts alone.
 
 Facts. A timer's checkpoint (TimerCheckpoint.encode) is seven int64.
 """

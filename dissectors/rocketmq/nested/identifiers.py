@@ -1,4 +1,4 @@
-"""Ids of messages, which tell where a message is stored, or its producer.
+"""Ids of messages, which tell where a message is stored, or its producer; texts for nodes with ids and topics.
 
 Facts. A broker names a message by its place (MessageDecoder.createMessageId): its address, its port as an int32, the
 offset in its commit log; 16 bytes, or 28 with an IPv6 address, in hexadecimal. Clients make ids of the same length

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.pipeline import java_gateway as module
-from analyzer.pipeline.class_archive import RUNS, ClassArchive
+from analyzer.pipeline.class_archive import RUNS, WRITE_SECONDS, ClassArchive
 from analyzer.pipeline.java_gateway import choose_heap, make_start_error, write_launcher
 from analyzer.pipeline.spark_errors import LOG_NAME
 
@@ -59,6 +60,7 @@ def test_java_gets_the_configuration_but_not_in_its_arguments(tmp_path: Path) ->
             'first\nException in thread "main" java.lang.Boom: no\n\tat x.y(z)',
             'Exception in thread "main" java.lang.Boom',
         ),
+        ("#\n# A fatal error has been detected\n#\n# see x\n#\n", "A fatal error has been detected"),
         ("one\n\ntwo", "two"),
         ("", "it said nothing"),
     ],
@@ -82,13 +84,15 @@ for java in sys.argv[1:]:
             pass
     except spark_sessions.SparkError as error:
         print(error)
+from pyspark import java_gateway
+assert java_gateway.Popen is __import__("subprocess").Popen
 """
     javas = []
     for status in (1, 0):
         (tmp_path / str(status)).mkdir()
         javas.append(fake(tmp_path / str(status), f"echo 'Error: no heap' >&2; exit {status}"))
     alone = {**os.environ, "TMPDIR": str(tmp_path)}  # the log stays there
-    done = subprocess.run([sys.executable, "-c", code, *javas], capture_output=True, text=True, check=False, env=alone)
+    done = subprocess.run([sys.executable, "-c", code, *javas], capture_output=True, text=True, check=True, env=alone)
     assert done.stdout.count("Java could not start Spark: Error: no heap.") == 2
 
 
@@ -118,6 +122,10 @@ def test_an_archive_of_classes_is_written_once(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     libraries = ("/java", f"{__file__}:/none")
+    for name, age in (("old.jsa", WRITE_SECONDS + 9), ("old.runs", WRITE_SECONDS + 9), ("new.17", 0)):
+        (tmp_path / "wireanalyze").mkdir(exist_ok=True)
+        (tmp_path / "wireanalyze" / f"spark-{name}").touch()
+        os.utime(tmp_path / "wireanalyze" / f"spark-{name}", (time.time() - age,) * 2)
     assert [ClassArchive.find(*libraries) for _ in range(RUNS)] == [None] * RUNS
     writing = ClassArchive.find(*libraries)
     assert writing is not None
@@ -125,6 +133,16 @@ def test_an_archive_of_classes_is_written_once(
     assert kind == "-XX:ArchiveClassesAtExit"
     writing.await_writing(subprocess.Popen(["sh", "-c", command, "sh", path]))
     assert not os.path.exists(path)
+    others = {each.name for each in (tmp_path / "wireanalyze").iterdir() if each.stem != writing.path.stem}
+    assert others == ({"spark-new.17"} if option else {"spark-new.17", "spark-old.jsa", "spark-old.runs"})
     later = ClassArchive.find(*libraries)
     assert (later and later.option.removesuffix(str(later.path))) == option
     assert ClassArchive.find("/other", "/none") is None
+    writing.remove()
+    assert not writing.path.exists()
+
+
+@pytest.mark.parametrize("cache", ["relative", "/dev/null/cache", "/proc/cache"])
+def test_a_cache_that_cannot_be_written_does_no_harm(monkeypatch: pytest.MonkeyPatch, cache: str) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    assert [ClassArchive.find("/java", "/none") for _ in range(RUNS + 1)] == [None] * (RUNS + 1)

@@ -108,7 +108,7 @@ def test_real_captures(path: Path) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("effect", ["reordered", "lost", "late", "snapped"])
 def test_what_a_network_does_to_them(effect: str, tmp_path: Path) -> None:
-    cut(tmp_path / "captures", golden_frames("k4_py_aio", EFFECTS[effect]), ["1.pcap", "2.pcap"])
+    cut(tmp_path / "captures", golden_frames("k4_go_franz", EFFECTS[effect]), ["1.pcap", "2.pcap"])
     with Session(sorted((tmp_path / "captures").iterdir())) as session:
         assert bool(equal(session.load())) is (effect != "snapped")  # nothing of a record is in what is left of it
 

@@ -19,6 +19,8 @@ from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.topic_columns import ALIASES, TopicColumns
 from analyzer.query.fields import FieldReader, find_field
+from analyzer.query.fields.session_values import SessionReach
+from analyzer.query.fields.sessions import SessionFollower
 from analyzer.session import Analysis, Session
 from dissectors.wire.fast_path import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
@@ -96,3 +98,13 @@ def test_values_of_one_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
         expected = [each[:2] for each in asked(session, rows)["groups"]]
         assert max(map(len, expected)) == 2
         assert TopicColumns(session).columns(rows)["groups"].to_pylist() == expected
+
+
+def test_a_name_in_a_session_that_is_no_text_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_reach(self: object, part: str, rows: Ints, until: int) -> SessionReach:
+        return SessionReach(np.ones(len(rows), np.int64), [(), (b"\xff", "t")])
+
+    monkeypatch.setattr(SessionFollower, "find_reach", find_reach)
+    with Session([GOLDEN / "k4_java_share.pcap.zst"]).load() as session:
+        topics = TopicColumns(session).columns(np.arange(len(session.rows)))["topics"].to_pylist()
+    assert {"t"} < {name for each in topics for name in each}
