@@ -275,7 +275,7 @@ class TemplateDecoder:
             if len(done) == 1:
                 poor += 1
                 kind.poor += 1
-                kind.left -= WORTH
+                kind.left = max(kind.left - WORTH, 0)
             if made is None:  # Most other messages of this length would fail, too.
                 done = np.flatnonzero(length == length[done[0]])
             places, at, length = (np.delete(column, done) for column in (places, at, length))

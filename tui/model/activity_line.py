@@ -19,7 +19,7 @@ from analyzer.columns.values import format_iso_time
 from analyzer.insight.activity import Activity, TimeSpan
 from analyzer.render.amounts import format_rate
 from analyzer.render.lines import Line
-from tui.model.plot import ACROSS, DOWN, BrailleCanvas
+from tui.model.braille import ACROSS, DOWN, BrailleCanvas
 
 SLOW, VERY_SLOW = 4, 16
 """How many times slower than the median interval an interval is that gets the colours of slow ones."""

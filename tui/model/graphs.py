@@ -20,9 +20,10 @@ from analyzer.query.filter.literals import list_comparisons
 from analyzer.render.amounts import format_rate, format_size
 from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line, strip_styles
+from tui.model.braille import ACROSS
 from tui.model.graph_files import SavedLine, write_graph
 from tui.model.leads import FilterLead, combine_filters, write_comparison, write_literal, write_time_range
-from tui.model.plot import ACROSS, PlotLine, ValueAxis, draw_plot, make_axis, make_log_axis
+from tui.model.plot import PlotLine, ValueAxis, draw_plot, make_axis, make_log_axis
 from tui.model.table import SortableTable
 from tui.model.time_axis import PlotPlace, TimeAxis, choose_scale
 from tui.model.views import (

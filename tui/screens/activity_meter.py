@@ -27,7 +27,7 @@ from analyzer.insight.activity import (
 from analyzer.session import Session
 from tui.background import BackgroundWorker
 from tui.model.activity_line import NO_MARKS, Marks, measure_plot, pan_span
-from tui.model.plot import ACROSS
+from tui.model.braille import ACROSS
 from tui.screens.status_bars import StatusBars
 from tui.widgets.activity_bar import ActivityBar
 

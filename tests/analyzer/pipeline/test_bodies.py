@@ -89,7 +89,8 @@ def test_what_one_capture_has_bound_is_right_for_the_next(monkeypatch: pytest.Mo
             before = len(made)
             assert fast(session, rows, learned) == plain(session, rows)
             seen.append(len(made) - before)
-    assert (seen[0] > 0, seen[2] > 0, seen[3], seen[5]) == (True, True, 0, 0)
+    assert seen[2] > 0
+    assert seen[0] > seen[3]  # what has matched none is counted on, and is worth a template later
 
 
 @pytest.mark.parametrize("effect", ["lost", "snapped", "late"])
