@@ -207,6 +207,7 @@ def test_processes_that_fail_or_hang_do_not_keep_a_search(monkeypatch: pytest.Mo
     for name in ("FIRST_STEP", "LARGEST_STEP"):
         monkeypatch.setattr(find, name, 50)
     monkeypatch.setattr(jobs, "choose_jobs", lambda size: 2)
+    monkeypatch.setattr("tui.search_worker.PROGRESS_INTERVAL", 0.0)  # or a fast machine hangs before it has reported
     select, act = Filter.select_rows, fail
 
     def select_rows(self: Filter, reader: RowReader, rows: Ints) -> Ints:
