@@ -30,7 +30,7 @@ from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
 from dissectors.api import Dissector
 
-STATE_VERSION = 11
+STATE_VERSION = 12
 """Of the columns and of all that is pickled in them: a change of a class that is counts it up."""
 
 _VERSION_KEY = b"wireanalyze.state"

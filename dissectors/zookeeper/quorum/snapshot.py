@@ -16,29 +16,26 @@ Nothing here needs the whole message at once: it is read through a Window, and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, partial
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from dissectors.api import Body, Window
 from dissectors.errors import DecodeError, MalformedField, TruncatedField
-from dissectors.field import Tree
+from dissectors.field import FieldSpec, Tree
 from dissectors.slotted import make_slotted
 from dissectors.wire.budget import USUAL, Budget, get_allowance
 from dissectors.wire.embedded import CutList
-from dissectors.wire.emit import FAILURES, Decode, values_decoder
+from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.message import fold_tree
-from dissectors.wire.plan import Array, Leaf, Plan, Step, inside
+from dissectors.wire.parts import text_of
+from dissectors.wire.plan import Leaf
 from dissectors.wire.reader import Reader, trailing
-from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
+from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, More, element
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
-from dissectors.zookeeper.schemas import LENGTH, plan_of
-from dissectors.zookeeper.tables import table
-
-ROOT = b"\0\0\0\1/"
-"""A path of the root alone: no node, but the end of all. The root itself has the empty path."""
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, END, Ints, SnapshotFramer, lists
+from dissectors.zookeeper.schemas import LENGTH, plan_of, width
 
 _BYTES_AN_ITEM, _SHARE = 4096, 8
 """A node of a hundred bytes takes a thousand as values, and its fields three thousand."""
@@ -75,7 +72,7 @@ class SkippedItems(NamedTuple):
 class SnapshotExcerpt:
     """A snapshot, and what is shown of it: at most `most` items of a list, in the first `limit` bytes, `data`.
 
-    `data` may be more.
+    `data` may be more. A list is named by its number; its count is None if nobody has counted.
     """
 
     def __init__(self, message: Window, data: bytes | None = None) -> None:
@@ -85,47 +82,92 @@ class SnapshotExcerpt:
         self.data = message.read_bytes(0, self.limit) if data is None else data
         self._ints = Ints(BytesWindow(self.data), CHUNK)
 
-    def goes_on(self, at: int, done: int, count: int | None) -> bool:
-        """Returns whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
-        return done < count if count is not None else self.message.read_bytes(at, len(ROOT)) != ROOT
+    def require(self, size: int, at: int, name: str) -> None:
+        """Raises TruncatedField unless there are `size` bytes from `at` on."""
+        if size > self.end - at:
+            raise TruncatedField(name, at, size, max(self.end - at, 0))
 
-    def has(self, part: str, at: int) -> bool:
+    def read_number(self, at: int, name: str) -> int:
+        """Returns a count or length, wherever that is; -1 is null. Raises DecodeError."""
+        self.require(LENGTH.size, at, name)
+        number = int.from_bytes(self.message.read_bytes(at, LENGTH.size), signed=True)
+        if number < -1:
+            raise MalformedField(name, at, f"has length {number}")
+        return number
+
+    def goes_on(self, at: int, done: int, count: int | None) -> bool:
+        """Returns whether a list has another item at an offset."""
+        if count is not None:
+            return done < count
+        in_hand = at + len(END) <= len(self.data)
+        return not self.data.startswith(END, at) if in_hand else self.message.read_bytes(at, len(END)) != END
+
+    def has(self, number: int, at: int) -> bool:
         """Returns whether the item there is shown."""
         if self.limit == self.end:
             return True
-        if part == "sessions":
-            stop = at + SESSION
-        elif part == "acls":
-            stop = SnapshotFramer("entries", at, 1).advance_to(self._ints, "nodes")
-        else:
-            stop = behind_node(self._ints, at)
-        return 0 < stop <= self.limit
+        return 0 < SnapshotFramer(number, at, (1,)).advance_to(self._ints, number + 1) <= self.limit
 
-    def skip_items(self, part: str, at: int, done: int, count: int | None) -> SkippedItems:
-        """Passes over the items of a list from the one with number `done` on. Room for `count` sessions is there."""
-        left = 0 if count is None else count - done
-        if part == "sessions":
-            return SkippedItems(left, at + left * SESSION)
-        framer = SnapshotFramer("nodes" if count is None else "entries", at, left)
-        stop = framer.advance_to(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
-        found = framer.nodes if count is None else left - framer.left
+    def skip_items(self, number: int, at: int, done: int, count: int | None) -> SkippedItems:
+        """Passes over the items of a list from the one with number `done` on."""
+        framer = SnapshotFramer(number, at, () if count is None else (count - done,))
+        stop = framer.advance_to(Ints(self.message, CHUNK), number + 1)
+        found = framer.items
         if 0 < stop <= self.end:
-            return SkippedItems(found, stop - len(ROOT) if count is None else stop)
-        if framer.at > self.end or framer.ids:
+            return SkippedItems(found, stop - len(END) if count is None else stop)
+        if framer.at > self.end or len(framer.left) > 1:
             begin, found = framer.item, found - 1
         else:
             begin = framer.at
-        path = f"{part}[{done + found}]"
+        path = f"{lists()[number].spec.name}[{done + found}]"
         if not stop:
             return SkippedItems(found, begin, MalformedField(path, begin, "has a length that cannot be"))
         needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
         return SkippedItems(found, begin, TruncatedField(path, begin, needed, self.end - begin))
 
 
-_NODES = Many("nodes", "array")
+ReadItem: TypeAlias = Callable[[int, int], bool]
+
 _END = LayoutSpec("end", "ustring")
 _SECRET = frozenset({"acls"})
 """Lists whose items may hold a secret: a digest in an ACL."""
+
+
+def _read_snapshot(output: Reader | SnapshotValues, shown: SnapshotExcerpt, read_item: ReadItem) -> None:
+    """The one way through a snapshot, for values and for trees. Raises one of FAILURES.
+
+    `read_item` reads an item, by the number of its list and its index; False if it is not shown.
+    """
+    for number, items in enumerate(lists()):
+        spec, count = items.spec, None
+        if items.counted:
+            count = shown.read_number(output.at, spec.name)
+            behind = output.at + LENGTH.size
+            if count <= 0:
+                output.leaf(spec, None if count < 0 else [], behind, LENGTH.size)
+                continue
+            shown.require(count * width(items.plan), behind, f"{spec.name} ({count} elements)")
+        output.enter(spec)
+        if count is not None:
+            output.leaf(COUNT[LENGTH.type], count, behind)
+        done = 0
+        while done < shown.most and shown.goes_on(output.at, done, count) and read_item(number, done):
+            done += 1
+        if shown.goes_on(output.at, done, count):
+            passed = shown.skip_items(number, output.at, done, count)
+            if passed.items:
+                output.leaf(MORE_SECRET if spec.name in _SECRET else MORE, passed.items, passed.stop)
+            if passed.error is not None:
+                raise passed.error
+        if count is None:
+            output.leaf(_END, "/", output.at + len(END), LENGTH.size)
+        output.leave()
+    (step,) = plan_of("SnapshotTail").steps
+    assert isinstance(step, Leaf)
+    size, at = shown.read_number(output.at, step.spec.name), output.at + LENGTH.size
+    shown.require(max(size, 0), at, step.spec.name)
+    content = shown.message.read_bytes(at, max(size, 0))
+    output.leaf(step.spec, None if size < 0 else text_of(content), at + len(content), LENGTH.size)
 
 
 def make_tree(shown: SnapshotExcerpt) -> Tree:
@@ -136,72 +178,60 @@ def make_tree(shown: SnapshotExcerpt) -> Tree:
 
 
 def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
-    for step in plan_of("SnapshotHead").steps:
-        assert isinstance(step, Array)
-        _read_counted_list(reader, shown, step)
-    reader.enter(_NODES)
-    _read_items(reader, shown, "nodes", plan_of("SnapshotNode").steps, None)
-    reader.leaf(_END, "/", reader.at + len(ROOT), LENGTH.layout.size)
-    reader.leave()
-    _read_signature(reader, shown)
+    _read_snapshot(reader, shown, partial(_read_node, reader, shown))
     if reader.at < reader.end:
         left = reader.end - reader.at
         reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
         reader.leaf(REST, shown.message.read_bytes(reader.at, left), reader.end)
 
 
-def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> None:
-    """A list behind its count."""
-    spec, inner = step.spec, step.element
-    count, at = _read_number(reader, shown, spec.name)
-    if count <= 0:
-        reader.leaf(spec, None if count < 0 else [], at, at - reader.at)
-        return
-    reader.need(count * inner.minimum, at, f"{spec.name} ({count} elements)")
-    reader.enter(spec)
-    reader.leaf(COUNT[LENGTH.type], count, at)
-    _read_items(reader, shown, spec.name, inside(inner), count)
+def _read_node(reader: Reader, shown: SnapshotExcerpt, number: int, index: int) -> bool:
+    if not shown.has(number, reader.at):
+        return False
+    reader.enter(element(index, "struct"))
+    read_members(reader, lists()[number].plan.steps)
     reader.leave()
+    return True
 
 
-def _read_items(reader: Reader, shown: SnapshotExcerpt, part: str, steps: tuple[Step, ...], count: int | None) -> None:
-    done = 0
-    while done < shown.most and shown.goes_on(reader.at, done, count) and shown.has(part, reader.at):
-        reader.enter(element(done, "struct"))
-        read_members(reader, steps)
-        reader.leave()
-        done += 1
-    if not shown.goes_on(reader.at, done, count):
-        return
-    passed = shown.skip_items(part, reader.at, done, count)
-    if passed.items:
-        reader.leaf(MORE_SECRET if part in _SECRET else MORE, passed.items, passed.stop)
-    if passed.error is not None:
-        raise passed.error
+class SnapshotValues:
+    """Makes the values of a snapshot of what _read_snapshot gives, and decodes its items."""
 
+    def __init__(self, shown: SnapshotExcerpt) -> None:
+        self.at, self.values = 0, dict[str, Any]()
+        self._shown, self._items, self._budget = shown, list[Any](), Budget()
+        self._decoders = [values_decoder(each.plan) for each in lists()]
 
-def _read_signature(reader: Reader, shown: SnapshotExcerpt) -> None:
-    """A text that may lie behind what is in hand."""
-    (step,) = plan_of("SnapshotTail").steps
-    assert isinstance(step, Leaf)
-    size, at = _read_number(reader, shown, step.spec.name)
-    reader.need(max(size, 0), at, step.spec.name)
-    content = shown.message.read_bytes(at, max(size, 0))
-    try:
-        text: str | bytes | None = None if size < 0 else content.decode()
-    except UnicodeDecodeError:
-        text = content
-    reader.leaf(step.spec, text, at + len(content), at - reader.at)
+    def enter(self, spec: FieldSpec) -> None:
+        """Begins a list."""
+        self._items = self.values[spec.name] = []
 
+    def leaf(self, spec: FieldSpec, value: Any, stop: int, head: int = 0) -> None:
+        """Takes a value, or the number of items that are not shown."""
+        if isinstance(spec, More):
+            name, items = self.values.popitem()
+            self.values[name] = CutList(items, len(items) + value, hides=spec.secret)
+        elif not isinstance(spec, LayoutSpec):
+            self.values[spec.name] = value
+        self.at = stop
 
-def _read_number(reader: Reader, shown: SnapshotExcerpt, name: str) -> tuple[int, int]:
-    """A count or length at the cursor, wherever that is: the number, and the offset behind it."""
-    width = LENGTH.layout.size
-    reader.need(width, reader.at, name)
-    number = int.from_bytes(shown.message.read_bytes(reader.at, width), signed=True)
-    if number < -1:
-        raise MalformedField(reader.path(name), reader.at, f"has length {number}")
-    return number, reader.at + width
+    def leave(self) -> None:
+        """Ends a list."""
+        self._budget = Budget()
+
+    def read_item(self, number: int, index: int) -> bool:
+        """Adds an item of a list; returns False if it is not shown. Raises one of FAILURES."""
+        try:
+            item, stop = self._decoders[number](self._shown.data, self.at, self._budget)
+            if stop > self._shown.limit:
+                raise Unfit
+        except FAILURES:
+            if self._shown.has(number, self.at):
+                raise
+            return False
+        self._items.append(item)
+        self.at = stop
+        return True
 
 
 def decode_values(message: bytes) -> Body:
@@ -212,8 +242,12 @@ def decode_values(message: bytes) -> Body:
 def stream_values(message: Window) -> Body:
     """Decodes a snapshot that is read piece by piece through a Window."""
     shown = SnapshotExcerpt(message)
+    output = SnapshotValues(shown)
     try:
-        return Body(_values(shown), None)
+        _read_snapshot(output, shown, output.read_item)
+        if output.at < shown.end:
+            raise Unfit
+        return Body(output.values, None)
     except FAILURES:
         return fold_tree(make_tree(shown))
 
@@ -221,57 +255,3 @@ def stream_values(message: Window) -> Body:
 def decode_tree(message: bytes) -> Tree:
     """Decodes a snapshot to an annotated tree."""
     return make_tree(SnapshotExcerpt(BytesWindow(message), message))
-
-
-@cache
-def _list_decoders() -> Mapping[str, Decode]:
-    """The decoder of an item, by the name of its list; the nodes come last, and have no count."""
-    counted = [step for step in plan_of("SnapshotHead").steps if isinstance(step, Array)]
-    steps = {step.spec.name: inside(step.element) for step in counted} | {"nodes": plan_of("SnapshotNode").steps}
-    return {name: values_decoder(Plan(name, 0, each)) for name, each in steps.items()}
-
-
-def _values(shown: SnapshotExcerpt) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    at, read, number = 0, shown.message.read_bytes, LENGTH.layout
-    for name in _list_decoders():
-        count = None
-        if name != "nodes":
-            (count,) = number.unpack(read(at, number.size))
-            at += number.size
-            if count < -1:
-                raise Unfit
-        values[name] = None
-        if count != -1:
-            values[name], at = _items(shown, name, at, count)
-    signature = table("packets")["signature"]
-    tail = number.pack(len(signature)) + signature.encode()
-    if read(at + len(ROOT), shown.end) != tail:
-        raise Unfit
-    return {**values, "signature": signature}
-
-
-def _items(shown: SnapshotExcerpt, part: str, at: int, count: int | None) -> tuple[list[dict[str, Any]], int]:
-    """The items of a list that are shown, and the offset behind all of them."""
-    data, limit, budget, decoder = shown.data, shown.limit, Budget(), _list_decoders()[part]
-    if part == "sessions" and count is not None and count * SESSION > shown.end - at:
-        raise Unfit
-    items: list[dict[str, Any]] = []
-    most = shown.most if count is None else min(shown.most, count)
-    while len(items) < most and not (count is None and data.startswith(ROOT, at)):
-        try:
-            item, stop = decoder(data, at, budget)
-            if stop > limit:
-                raise Unfit
-        except FAILURES:
-            if shown.has(part, at):
-                raise
-            break
-        items.append(item)
-        at = stop
-    if not shown.goes_on(at, len(items), count):
-        return items, at
-    passed = shown.skip_items(part, at, len(items), count)
-    if passed.error is not None:
-        raise passed.error
-    return CutList(items, len(items) + passed.items, hides=part in _SECRET), passed.stop

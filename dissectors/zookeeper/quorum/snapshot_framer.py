@@ -1,29 +1,41 @@
 """Framing of a snapshot, whose length follows only from its layout.
 
 Theory. Behind a SNAP the leader's whole tree follows without any header. It may be gigabytes, in thousands of segments,
-so its reader keeps its place and never examines a byte twice. snapshot.py has the layout, and uses the same reader to
-skip items. Nodes are many and short: those that lie whole in a chunk are skipped in one loop.
+so its reader keeps its place and never examines a byte twice. snapshot.py uses the same reader to skip items. Items are
+many and short: those that lie whole in a chunk are skipped in one loop, which is made of their layout.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from struct import Struct
+from functools import cache, cached_property
+from struct import Struct as Format
 
 from dissectors.api import Window
+from dissectors.field import FieldSpec
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import Skip, compile_skip
+from dissectors.wire.plan import Array, Plan, Step, Struct, inside, leaves_of
+from dissectors.wire.primitive import FixedWidth
+from dissectors.wire.specs import Many
+from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
 CHUNK = 65_536
 """What is read at once."""
 
 LONGEST = 1 << 30
-"""Of one value, and of all sessions."""
+"""Of one value, and of all items of a list whose items have a fixed width."""
 
-_INT = Struct(">i")
-SESSION, STAT = 12, 68
-"""Bytes of a session, and of what stands behind a node's data."""
+END = b"\0\0\0\1/"
+"""A path of the root alone: no node, but the end of all. The root itself has the empty path."""
 
-_ROOT = ord("/")
+_INT = Format(">i")
+_ENDLESS = sys.maxsize
+_SIZED = -1
+"""Stands for the width of a value that has its length in front."""
 
 
 class Ints:
@@ -44,95 +56,141 @@ class Ints:
         return value
 
 
+@dataclass(frozen=True, eq=False)
+class ItemList:
+    """A list of a snapshot, its items behind their count. The nodes, which nobody counts, end with the path END."""
+
+    plan: Plan
+    spec: FieldSpec
+    counted: bool
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """The widths of the values of an item up to the count of a list in it, of those in an item of that list, ..."""
+        return tuple(_find_widths(self.plan.steps))
+
+    @cached_property
+    def width(self) -> int | None:
+        """The bytes of an item, if all have the same."""
+        return None if len(self.rows) > 1 or _SIZED in self.rows[0] else sum(self.rows[0])
+
+    @cached_property
+    def skip(self) -> Skip:
+        """Passes over items that lie whole in some bytes."""
+        return compile_skip(self.plan, None if self.counted else END)
+
+
+@cache
+def lists() -> tuple[ItemList, ...]:
+    """Returns the lists of a snapshot, in their order."""
+    counted = [step for step in plan_of("SnapshotHead").steps if isinstance(step, Array)]
+    heads = (ItemList(Plan(step.spec.name, 0, inside(step.element)), step.spec, True) for step in counted)
+    return (*heads, ItemList(plan_of("SnapshotNode"), Many("nodes", "array"), False))
+
+
+def _find_widths(steps: Sequence[Step]) -> list[tuple[int, ...]]:
+    """The rows of steps of which only the last may be a list."""
+    deeper: list[tuple[int, ...]] = []
+    if isinstance(steps[-1], Array):
+        assert isinstance(steps[-1].element, Struct)
+        deeper, steps = _find_widths(steps[-1].element.steps), steps[:-1]
+    primitives = (leaf.primitive for leaf in leaves_of(steps))
+    return [tuple(each.size if isinstance(each, FixedWidth) else _SIZED for each in primitives), *deeper]
+
+
 @dataclass(slots=True)
 class SnapshotFramer:
-    """Where in a snapshot we are: `at` is the next item of a `part`, `left` and `ids` how many of its kind follow.
+    """Where in a snapshot we are: `at` is the next item of the list with this `number`.
 
-    nodes: how many were passed; item: where the last of them, or the last entry of the ACL map, begins.
+    left: how many items follow in that list, in the list within its latest item, and so on; empty before its count.
+    items: of the outer lists, those that were begun; item: where the latest of them begins that was not skipped.
     """
 
-    part: str = "sessions"
+    number: int = 0
     at: int = 0
-    left: int = 0
-    ids: int = 0
-    nodes: int = 0
+    left: tuple[int, ...] = ()
+    items: int = 0
     item: int = 0
 
     def length(self, message: Window) -> int:
         """Returns the bytes up to the signature's end; negative while more are needed, 0 where the layout breaks."""
-        stop = self.advance_to(Ints(message, CHUNK), "signature")
+        stop = self.advance_to(Ints(message, CHUNK), len(lists()))
         return stop if stop <= 0 else self._signature(message)
 
-    def advance_to(self, ints: Ints, part: str) -> int:
-        """Goes on up to where a part begins: its offset, which may be behind what has come; else as length says."""
-        while self.part != part:
-            stop = self._next(ints)
+    def advance_to(self, ints: Ints, number: int) -> int:
+        """Goes on up to the list with a number, or to the end of the last one: its offset, or else as length says.
+
+        The offset may be behind what has come.
+        """
+        while self.number < number:
+            stop = self._next(ints, lists()[self.number])
             if stop <= 0:
                 return stop
             self.at = stop
         return self.at
 
-    def _next(self, ints: Ints) -> int:
-        """The offset behind the next item; else as length says."""
-        if self.part == "nodes":
-            return self._nodes(ints)
-        if self.part == "sessions":
-            stop = self._skip_counted(ints, self.at, SESSION)
-            self.part = "acls" if stop > 0 else self.part
-            return stop
-        if self.part == "acls":
-            count = ints.read_int(self.at)
-            if count is None or count < -1:
-                return -self.at - 4 if count is None else 0
-            self.left, self.part = max(count, 0), "entries"
-            return self.at + 4
-        if self.ids:
-            return self._id(ints)
+    def _next(self, ints: Ints, current: ItemList) -> int:
+        """The offset behind the next count or items; else as length says."""
         if not self.left:
-            self.part = "nodes"
+            return self._begin(ints, current)
+        if not self.left[-1]:
+            self.left = self.left[:-1]
+            self.number += not self.left
             return self.at
-        return self._entry(ints)
-
-    def _skip_counted(self, ints: Ints, at: int, width: int) -> int:
-        count = ints.read_int(at)
-        if count is None:
-            return -at - 4
-        return at + 4 + max(count, 0) * width if count >= -1 and count * width <= LONGEST else 0
-
-    def _entry(self, ints: Ints) -> int:
-        """An entry of the ACL map: its key, and how many ACLs it has."""
-        count = ints.read_int(self.at + 8)
-        if count is None:
-            return -self.at - 12
-        if count < -1:
-            return 0
-        self.item, self.left, self.ids = self.at, self.left - 1, max(count, 0)
-        return self.at + 12
-
-    def _id(self, ints: Ints) -> int:
-        """An ACL: permissions, scheme, id."""
-        stop = _behind_two(ints, self.at + 4)
-        self.ids -= stop > 0
-        return stop
-
-    def _nodes(self, ints: Ints) -> int:
-        """As many nodes as lie in what was read, or one; a path of the root alone is none, but the end."""
-        size = ints.read_int(self.at)
-        count, stop = _whole_nodes(ints.data, self.at - ints.begin)
+        if len(self.left) > 1:
+            return self._item(ints, current)
+        if current.width is not None:
+            return self._pass_items(self.left[0], self.at + self.left[0] * current.width)
+        first = ints.read_int(self.at)
+        count, stop = current.skip(ints.data, self.at - ints.begin, self.left[0], Budget())
         if count:
-            self.nodes += count
-            return ints.begin + stop
-        if size == 1:
+            return self._pass_items(count, ints.begin + stop)
+        if first == 1 and not current.counted:
             path = ints.read_int(self.at + 4)
             if path is None:
                 return -self.at - 8
-            if path >> 24 == _ROOT:
-                self.part = "signature"
-                return self.at + 5
-        stop = behind_node(ints, self.at)
-        if stop > 0:
-            self.nodes, self.item = self.nodes + 1, self.at
+            if path >> 24 == END[-1]:
+                self.left = (0,)
+                return self.at + len(END)
+        return self._item(ints, current)
+
+    def _begin(self, ints: Ints, current: ItemList) -> int:
+        if not current.counted:
+            self.left = (_ENDLESS,)
+            return self.at
+        count = ints.read_int(self.at)
+        if count is None or count < -1 or count * (current.width or 0) > LONGEST:
+            return -self.at - 4 if count is None else 0
+        self.left = (max(count, 0),)
+        return self.at + 4
+
+    def _pass_items(self, count: int, stop: int) -> int:
+        self.items, self.left = self.items + count, (self.left[0] - count,)
         return stop
+
+    def _item(self, ints: Ints, current: ItemList) -> int:
+        """An item of the innermost list, up to the count of the list in it."""
+        depth, at = len(self.left), self.at
+        for width in current.rows[depth - 1]:
+            if width != _SIZED:
+                at += width
+                continue
+            size = ints.read_int(at)
+            if size is None:
+                return -at - 4
+            if not -1 <= size <= LONGEST:
+                return 0
+            at += 4 + max(size, 0)
+        below: tuple[int, ...] = ()
+        if depth < len(current.rows):
+            count = ints.read_int(at)
+            if count is None or count < -1:
+                return -at - 4 if count is None else 0
+            below, at = (max(count, 0),), at + 4
+        if depth == 1:
+            self.items, self.item = self.items + 1, self.at
+        self.left = (*self.left[:-1], self.left[-1] - 1, *below)
+        return at
 
     def _signature(self, message: Window) -> int:
         expected = table("packets")["signature"].encode()
@@ -141,41 +199,3 @@ class SnapshotFramer:
         if len(found) < stop - self.at:
             return -stop
         return stop if found == len(expected).to_bytes(4) + expected else 0
-
-
-def _whole_nodes(data: bytes, at: int) -> tuple[int, int]:
-    """How many nodes lie in `data` from `at` on, and the offset behind them."""
-    unpack, count, last = _INT.unpack_from, 0, len(data) - 4
-    while at <= last:
-        size = unpack(data, at)[0]
-        if size < -1 or (size == 1 and data[at + 4 : at + 5] == b"/"):
-            break
-        behind = at + 4 + size if size > 0 else at + 4
-        if behind > last:
-            break
-        size = unpack(data, behind)[0]
-        if size < -1:
-            break
-        behind += 4 + STAT + size if size > 0 else 4 + STAT
-        if behind > last + 4:
-            break
-        at, count = behind, count + 1
-    return count, at
-
-
-def behind_node(ints: Ints, at: int) -> int:
-    """Returns the offset behind a node; else as SnapshotFramer.length says."""
-    stop = _behind_two(ints, at)
-    return stop + STAT if stop > 0 else stop
-
-
-def _behind_two(ints: Ints, at: int) -> int:
-    """The offset behind two values that each have their length in front; else as SnapshotFramer.length says."""
-    for _ in range(2):
-        size = ints.read_int(at)
-        if size is None:
-            return -at - 4
-        if not -1 <= size <= LONGEST:
-            return 0
-        at += 4 + max(size, 0)
-    return at

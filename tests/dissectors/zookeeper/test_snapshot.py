@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from dissectors.api import Body, Context, Role
 from dissectors.wire.embedded import CutList, holds_secret, length_of
 from dissectors.wire.message import fold_tree
-from dissectors.wire.plan import members_of
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
-from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, STAT, SnapshotFramer
-from dissectors.zookeeper.schemas import plan_of
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SnapshotFramer
 from tests.dissectors.trees import assert_tiles, every
 from tests.dissectors.window import Bytes
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, node, snapshot, ustring, vector
@@ -207,9 +205,3 @@ def test_a_long_one_is_read_a_little_at_a_time_and_hardly_more_than_once(monkeyp
 def test_only_a_snapshot_is_skimmed() -> None:
     assert QUORUM.streaming(Bytes(struct.pack(">iq", 3, 7) + NULL + NULL), Context(Role.ONEWAY, 3)) is None
     assert QUORUM.streaming(Bytes(struct.pack(">qi", 6855662812065295820, 0) + NULL), CONTEXT) is None
-
-
-def test_the_framer_has_the_widths_of_the_layout() -> None:
-    session, node = plan_of("SnapshotSession").steps, plan_of("SnapshotNode").steps
-    assert [step.spec.name for step in members_of(node)] == ["path", "data", "acl", "stat"]
-    assert (sum(step.minimum for step in session), sum(step.minimum for step in node[2:])) == (SESSION, STAT)
