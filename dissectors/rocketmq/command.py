@@ -36,7 +36,7 @@ MARK = Struct(">II")
 JSON, BINARY = 0, 1
 CODE, OPAQUE, EXT = "code", "opaque", "extFields"
 SERIALIZE = ("JSON", "ROCKETMQ")
-HEAD = 8
+HEAD = MARK.size
 """Bytes in front of the header."""
 
 _RESPONSE_CODE = HeaderNumber(Wrapping(CODE, INT16.type, find_response_name), INT16)
@@ -66,8 +66,8 @@ def find_header(code: int | None, response: bool) -> MapHeader:
     )
 
 
-FIXED = find_header(None, False).row
-"""A binary header up to the remark: code, language, version, opaque, flag, and the remark's length."""
+ANY_HEADER = find_header(None, False)
+"""The layout of what all headers have."""
 
 
 def decode_command(frame: Frame, layout: MapHeader) -> tuple[HeaderValues, int, int]:

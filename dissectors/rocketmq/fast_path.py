@@ -17,7 +17,7 @@ import numpy as np
 
 from dissectors.api import Context, Role, State
 from dissectors.rocketmq.codes import decode_binary_code, find_language, operations
-from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, OPAQUE
+from dissectors.rocketmq.command import ANY_HEADER, BINARY, CODE, HEAD, JSON
 from dissectors.rocketmq.header import format_client, read_header
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.fast_path import (
@@ -37,8 +37,8 @@ from dissectors.wire.fast_path import (
 )
 from dissectors.wire.primitive import INT32
 
-LEAST = FIXED.size - 4
-"""Bytes of a binary header up to its flag."""
+ROW = np.dtype([(each.spec.name, f">{each.primitive.code}") for each in ANY_HEADER.numbers])
+"""The numbers of a binary header."""
 
 LONGEST = 4096
 """Longer JSON headers are read one by one."""
@@ -49,8 +49,8 @@ AT_ONCE = 1 << 20
 SPARE = 16
 """Bytes behind the last header that may be looked at."""
 
-NUMBERS = (CODE, "flag", OPAQUE, "version")
-LANGUAGE = "language"
+NUMBERS = tuple(each.spec.name for each in ANY_HEADER.numbers if not each.is_named)
+LANGUAGE = next(each.spec.name for each in ANY_HEADER.numbers if each.is_named)
 DIGITS = 10
 _HEX = np.isin(np.arange(256), list(b"0123456789abcdefABCDEF"))
 _ESCAPED = np.isin(np.arange(256), list(b"bfnrt/u"))
@@ -66,7 +66,7 @@ _MASKS = np.array([(1 << 8 * width) - 1 for width in range(9)], np.uint64)
 class RocketMQFastPath(FastPath):
     """Pairs by opaque; nothing in a message changes how later ones are read."""
 
-    WIDTH = HEAD + LEAST
+    WIDTH = HEAD + ROW.itemsize
 
     def headers(self, wire: Wire) -> HeaderColumns:
         """Reads many headers; rows whose header spans segments or has an unusual form are `unsure`."""
@@ -78,7 +78,7 @@ class RocketMQFastPath(FastPath):
         kind = wire.view[:, 4]
         size = be(wire.view, 4, "i4").astype(np.int64) & 0xFF_FFFF
         found = HeaderMembers.make_empty(count)
-        binary = np.flatnonzero((kind == BINARY) & (size >= LEAST) & (wire.available >= self.WIDTH))
+        binary = np.flatnonzero((kind == BINARY) & (size >= ROW.itemsize) & (wire.available >= self.WIDTH))
         found.put(binary, _read_binary(wire.view[binary]))
         json = np.flatnonzero((kind == JSON) & (size <= LONGEST) & (wire.available >= HEAD + size) & (size > 0))
         json = json[np.argsort(size[json], kind="stable")]
@@ -146,7 +146,7 @@ class HeaderMembers:
 
 def _make_columns(found: HeaderMembers) -> HeaderColumns:
     """Role, operation and client of what was read."""
-    code, flag, opaque, version = found.numbers
+    code, version, opaque, flag = found.numbers
     answers = flag & RESPONSE != 0
     codes, place = distinct(code)
     known = [operations().get(each) for each in codes.tolist()]
@@ -177,13 +177,13 @@ def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> Nam
 
 def _read_binary(view: Column) -> HeaderMembers:
     """The members of binary headers, at their fixed places."""
-    code, language, version = be(view, HEAD, "i2"), be(view, HEAD + 2, "i1"), be(view, HEAD + 3, "i2")
-    codes, place = distinct(code)
-    meant = np.array([decode_binary_code(each) for each in codes.tolist()], np.int32)
-    languages, number = distinct(language)
-    numbers = (meant[place], be(view, HEAD + 9, "i4"), be(view, HEAD + 5, "i4"), version)
+    row = np.ascontiguousarray(view[:, HEAD : HEAD + ROW.itemsize]).view(ROW)[:, 0]
+    columns = {each.spec.name: row[each.spec.name].astype(np.int32) for each in ANY_HEADER.numbers}
+    codes, place = distinct(columns[CODE])
+    columns[CODE] = np.array([decode_binary_code(each) for each in codes.tolist()], np.int32)[place]
+    languages, number = distinct(columns[LANGUAGE])
     names = [find_language(each) for each in languages.tolist()]
-    return HeaderMembers(np.array(numbers, np.int32), number, names, np.ones(len(view), bool))
+    return HeaderMembers(np.array([columns[name] for name in NUMBERS]), number, names, np.ones(len(view), bool))
 
 
 def _read_json(text: Column, size: Column) -> HeaderMembers:

@@ -11,37 +11,36 @@ Java writes the members of a JSON header in alphabetical order, so extFields, wi
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache, partial
-from struct import Struct
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.finding import Finding, Severity
-from dissectors.rocketmq.codes import decode_binary_code, find_language, find_version_name, operations
-from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE, find_header
+from dissectors.rocketmq.codes import find_version_name, operations
+from dissectors.rocketmq.command import ANY_HEADER, BINARY, CODE, HEAD, JSON, MARK
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.json_strict import decode_json
+from dissectors.wire.map_header import HIGHEST, LOWEST
+from dissectors.wire.primitive import INT32
 from dissectors.wire.varint import Unfit
 
 PREFIX = 128 * 1024
 MAXIMUM = 128 * 1024 * 1024
 """Eight times what a broker or client takes by default (com.rocketmq.remoting.frameMaxLength)."""
 
-_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
-_BINARY = Struct(">hbhii")
 _WORD = 32
 """Characters that a language's name may have."""
 
 
 class HeaderBeginning(NamedTuple):
-    """The first fields of a header; None for those that could not be read."""
+    """The numbers of a header, in the order of its layout; None for those that could not be read."""
 
     code: int | None
-    opaque: int | None
-    flag: int | None
     language: str | int | None
     version: int | None
-    binary: bool
+    opaque: int | None
+    flag: int | None
 
 
 def read_beginning(prefix: bytes) -> HeaderBeginning | None:
@@ -51,10 +50,8 @@ def read_beginning(prefix: bytes) -> HeaderBeginning | None:
     _, mark = MARK.unpack_from(prefix)
     kind, stop = mark >> 24, HEAD + (mark & 0xFF_FFFF)
     if kind == BINARY:
-        if min(len(prefix), stop) < HEAD + FIXED.size - 4:
-            return None
-        code, number, version, opaque, flag = _BINARY.unpack_from(prefix, HEAD)
-        return HeaderBeginning(code, opaque, flag, find_language(number), version, True)
+        whole = min(len(prefix), stop) >= HEAD + ANY_HEADER.row.size
+        return HeaderBeginning._make(ANY_HEADER.read_numbers(prefix, HEAD).values()) if whole else None
     if kind != JSON:
         return None
     try:
@@ -63,25 +60,22 @@ def read_beginning(prefix: bytes) -> HeaderBeginning | None:
         found = decode_json(prefix[HEAD:stop])
     except Unfit:
         return _read_leniently(prefix, min(stop, len(prefix)))
-    if type(found) is not dict:
-        return None
-    get = found.get
-    return _make_beginning(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
+    return _make_beginning(found) if type(found) is dict else None
 
 
-def _make_beginning(code: object, opaque: object, flag: object, language: object, version: object) -> HeaderBeginning:
-    return HeaderBeginning(
-        _check_int32(code),
-        _check_int32(opaque),
-        _check_int32(flag),
-        language if type(language) is str and len(language) <= _WORD and language.isascii() else None,
-        _check_int32(version),
-        False,
-    )
+def _make_beginning(found: Mapping[str, object]) -> HeaderBeginning:
+    return HeaderBeginning._make([check(found.get(name)) for name, check in _CHECKS])
+
+
+def _check_word(value: object) -> str | None:
+    return value if type(value) is str and len(value) <= _WORD and value.isascii() else None
 
 
 def _check_int32(value: object) -> int | None:
-    return value if type(value) is int and _LOWEST <= value <= _HIGHEST else None
+    return value if type(value) is int and LOWEST <= value <= HIGHEST else None
+
+
+_CHECKS = [(each.spec.name, _check_word if each.is_named else _check_int32) for each in ANY_HEADER.numbers]
 
 
 def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
@@ -92,11 +86,9 @@ def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
 
     reader = Reader.start(prefix, Budget())
     reader.at = HEAD
-    reader.guard(partial(read_header, layout=find_header(None, False), is_json=True), stop)
+    reader.guard(partial(read_header, layout=ANY_HEADER, is_json=True), stop)
     found = {node.spec.name: node.value for node in reader.tree.fields}
-    if CODE not in found:
-        return None
-    return _make_beginning(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
+    return _make_beginning(found) if CODE in found else None
 
 
 def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
@@ -113,13 +105,12 @@ def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
     if flag & RESPONSE:
         return MessageHeader(Role.RESPONSE, correlation=found.opaque)
     role = Role.ONEWAY if flag & ONEWAY else Role.REQUEST
-    code = decode_binary_code(found.code) if found.binary and found.code is not None else found.code
-    operation = operations().get(code) if code is not None else None
+    operation = operations().get(found.code) if found.code is not None else None
     client = format_client(found.language, found.version)
     if operation is None:
-        return MessageHeader(role, None, code, None, found.opaque, client, State.UNDECODED)
+        return MessageHeader(role, None, found.code, None, found.opaque, client, State.UNDECODED)
     state = State.GUESSED if found.flag is None else State.COMPLETE
-    return MessageHeader(role, operation.name, code, None, found.opaque, client, state)
+    return MessageHeader(role, operation.name, found.code, None, found.opaque, client, state)
 
 
 @lru_cache(maxsize=256)
@@ -134,14 +125,13 @@ UNDECIDED = 60
 WRONG_SIDE = 25
 SHORT = 10
 
-_MINIMUM = 4
-_NAMES = (b"code", b"extFields", b"flag", b"language", b"opaque", b"remark", b"serializeTypeCurrentRPC", b"version")
+_MINIMUM = INT32.size
+_NAMES = tuple(name.encode() for name in (*ANY_HEADER.names, "serializeTypeCurrentRPC"))
 _FIRST = re.compile(rb"""\{\s{0,8}["']?([A-Za-z]{0,23})["']?\s{0,8}(:)?""")
 _JUDGED = 16
 """Bytes that must do to tell whether a message can begin so (analyzer.messages.framing asks no later)."""
 
-_SIZE = Struct(">i")
-_LANGUAGE = Struct(">bh")
+_SIZE = INT32.layout
 _FLAGS = 3
 _LANGUAGES = 32
 
@@ -170,7 +160,7 @@ def rate_evidence(prefix: bytes) -> ProbeEvidence:
         return NOTHING
     if kind == JSON and length >= len(b'{"code":0}'):
         return _rate_json(prefix, HEAD + length)
-    if kind == BINARY and length >= FIXED.size + _SIZE.size:
+    if kind == BINARY and length >= ANY_HEADER.row.size + 2 * _SIZE.size:
         return _rate_binary(prefix, HEAD + length)
     return NOTHING
 
@@ -201,14 +191,15 @@ def _rate_binary(prefix: bytes, stop: int) -> ProbeEvidence:
     """The lengths of remark and extFields must fill the header; flags and languages are small numbers."""
     if len(prefix) < _JUDGED:
         return ProbeEvidence(SHORT)
-    language, version = _LANGUAGE.unpack_from(prefix, HEAD + 2)
+    language, version = (ANY_HEADER.read_number(prefix, HEAD, name) for name in ("language", "version"))
     if not 0 <= language < _LANGUAGES or version < 0:
         return NOTHING
     found = read_beginning(prefix)
-    if found is None or len(prefix) < HEAD + FIXED.size:
+    at = HEAD + ANY_HEADER.row.size
+    if found is None or len(prefix) < at + _SIZE.size:
         return ProbeEvidence(UNDECIDED)
-    flag, size = found.flag, _SIZE.unpack_from(prefix, HEAD + FIXED.size - _SIZE.size)[0]
-    at = HEAD + FIXED.size + size
+    flag, size = found.flag, _SIZE.unpack_from(prefix, at)[0]
+    at += _SIZE.size + size
     if flag is None or flag & ~_FLAGS or size < 0 or at + _SIZE.size > stop:
         return NOTHING
     if len(prefix) >= at + _SIZE.size and at + _SIZE.size + _SIZE.unpack_from(prefix, at)[0] != stop:
@@ -220,8 +211,7 @@ def _is_from_server(found: HeaderBeginning) -> bool:
     """Whether a server sends this: an answer, or what only servers ask."""
     if found.flag is not None and found.flag & RESPONSE:
         return True
-    code = decode_binary_code(found.code) if found.binary and found.code is not None else found.code
-    operation = operations().get(code) if code is not None else None
+    operation = operations().get(found.code) if found.code is not None else None
     return operation is not None and operation.from_server
 
 

@@ -72,11 +72,30 @@ class MapHeader:
     may_hide: Callable[[bytes], bool]
     sentence: Callable[[str], str]
     row: Struct = field(init=False)
-    """The numbers, and the length of the text."""
+    """The numbers."""
 
     def __post_init__(self) -> None:
-        codes = "".join(each.primitive.code for each in self.numbers)
-        object.__setattr__(self, "row", Struct(f">{codes}{LENGTH.code}"))
+        object.__setattr__(self, "row", Struct(">" + "".join(each.primitive.code for each in self.numbers)))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all members."""
+        return [*(each.spec.name for each in self.numbers), self.text.name, self.pairs]
+
+    def read_number(self, data: bytes, at: int, name: str) -> int:
+        """Returns a number of a header in a row as on the wire, of which no more may be there. Raises struct.error."""
+        place = self.names.index(name)
+        at += sum(each.primitive.size for each in self.numbers[:place])
+        found: int = self.numbers[place].primitive.layout.unpack_from(data, at)[0]
+        return found
+
+    def read_numbers(self, data: bytes, at: int) -> dict[str, Any]:
+        """Returns the values of the numbers of a header in a row. Raises struct.error."""
+        found = zip(self.numbers, self.row.unpack_from(data, at), strict=True)
+        return {
+            number.spec.name: value if number.primitive.convert is None else number.primitive.convert(value)
+            for number, value in found
+        }
 
 
 class HeaderValues(NamedTuple):
@@ -139,14 +158,13 @@ def _decode_json(frame: Frame, layout: MapHeader, at: int, stop: int) -> tuple[d
 
 
 def _decode_row(frame: Frame, layout: MapHeader, at: int, stop: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    data, members = frame.data, {}
-    *values, size = layout.row.unpack_from(data, at)
-    for number, value in zip(layout.numbers, values, strict=True):
-        convert = number.primitive.convert
-        members[number.spec.name] = value if convert is None else convert(value)
+    data = frame.data
+    members = layout.read_numbers(data, at)
+    for number in layout.numbers:
         if number.is_open:
             frame.leave_open(at)
         at += number.primitive.size
+    size = LENGTH.layout.unpack_from(data, at)[0]
     at += LENGTH.size
     end = at + size
     left = LENGTH.layout.unpack_from(data, end)[0]
