@@ -17,9 +17,14 @@ import sys
 RARELY = (200_000, 50, 50)
 """Thresholds of the garbage collector: allocated objects, and smaller collections, between two collections."""
 
+is_program = False
+"""Whether this process is the program, and not another one that imports a part of it."""
+
 
 def main() -> None:
     """Runs the command line program; the entry point of the console script `wireanalyze`."""
+    global is_program  # noqa: PLW0603  set once, before anything asks
+    is_program = True
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(*RARELY)
     _buffer_output()

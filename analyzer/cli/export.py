@@ -158,6 +158,10 @@ def command(
         export_ring(what, files, decode_as, jobs, RingOptions(state, close, settle), narrowed)
         return
     check_options(what, reader, stream)
+    if what.form == "parquet":
+        from analyzer.cli.pipeline import set_up_arrow  # not needed by other formats
+
+        set_up_arrow()
     gc.freeze()  # see list
     with load_session(files, decode_as, reader, jobs) as session:
         rows = rows_of(session, wanted, stream, only, partners=partners)

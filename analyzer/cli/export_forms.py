@@ -101,13 +101,14 @@ def export_ring(
     assert ring.state is not None
     _check(request, decode_as, narrowed)
     extras.require_extra("parquet", "export --as parquet")
-    from analyzer.cli.pipeline import find_worker_keys, tell
+    from analyzer.cli.pipeline import find_worker_keys, set_up_arrow, tell
     from analyzer.pipeline import ring_capture
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import Options
     from analyzer.pipeline.sources import find_captures
     from analyzer.pipeline.views import write_views
 
+    set_up_arrow()
     found = find_captures(files, needed=False)
     if found.remote:
         raise UserError(f"{found.remote[0]} is not a file. Give files and folders of a mounted file system.")

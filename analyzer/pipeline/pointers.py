@@ -58,7 +58,6 @@ is in the column `payload`. `after`: its record number less that of the bundle's
 sent it."""
 
 BEHIND = -1
-NO_PAYLOAD = pa.array([b""], pa.binary())
 POINTER_SCHEMA = pa.schema(
     [
         *(("connection", pa.binary()), ("place", pa.int64()), ("origin", pa.int64())),
@@ -118,7 +117,7 @@ def pack_block(
         packets["position"] = BEHIND if shuffled else np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
         packets["forward"] = block.direction[order] == connections.list_lower_sides(flow)
         offsets = np.concatenate(([0], np.cumsum(count)))
-        payload, behind = NO_PAYLOAD.take(pa.array(np.zeros(len(count), np.int8))), packets["position"] == BEHIND
+        payload, behind = pa.repeat(pa.scalar(b""), len(count)), packets["position"] == BEHIND
         if bool(behind.any()):
             size = np.where(behind, packets["captured"], 0).astype(np.int64)
             data = store.read_joined(at[behind], size[behind])

@@ -174,7 +174,7 @@ def _drop_symbols(value: Any) -> Any:
 
 def parse_records(texts: pa.Array) -> tuple[Ints, dict[str, pa.Array]]:
     """Returns the records in the texts of n messages: the index of the message of each, and their columns by name."""
-    lists = [orjson.loads(text) if text else (None, ()) for text in texts.to_pylist()]
+    lists = [orjson.loads(text) for text in texts.to_pylist()]
     counts = np.fromiter((len(records) for _, records in lists), np.int64, len(lists))
     message = np.repeat(np.arange(len(lists)), counts)
     cells = list(chain.from_iterable(records for _, records in lists))

@@ -9,8 +9,9 @@ implementation of both; tests/analyzer/pipeline/test_records.py compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.pipeline.arrow_columns import ColumnValues, build_array, count_days
+from analyzer.pipeline.arrow_columns import ColumnValues, build_array, count_days, measure_texts
 from analyzer.pipeline.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
 from analyzer.pipeline.record_fields import RecordFields, find_record_fields, hash_keys, read_record_fields
 from analyzer.pipeline.record_values import Cells, build_record_columns, has_log_columns, list_cells, parse_records
@@ -88,7 +89,7 @@ class RecordTableBuilder:
                     if len(found.message):
                         yield from self._build_fast(fast_path, some, found)
                     else:
-                        yield from self._merge_records(some, _NO_RECORDS, some)
+                        yield from self._merge_records(some, _RecordColumns.from_cells([]), some)
 
     def _read_bodies(self, rows: Ints) -> Iterator[ColumnValues]:
         """The records of messages of a protocol whose fast path reads none."""
@@ -97,9 +98,10 @@ class RecordTableBuilder:
 
     def build_from_bodies(self, body_columns: BodyColumns) -> Iterator[ColumnValues]:
         """The records in bodies that were read, in the order of their messages."""
-        order = np.argsort(body_columns.rows, kind="stable")
-        records = _RecordColumns(*parse_records(body_columns.texts[RECORDS].take(pa.array(order))))
-        yield from self._split_batches(body_columns.rows[order], records)
+        carriers = np.flatnonzero(measure_texts(body_columns.texts[RECORDS]))
+        carriers = carriers[np.argsort(body_columns.rows[carriers], kind="stable")]
+        records = _RecordColumns(*parse_records(body_columns.texts[RECORDS].take(pa.array(carriers))))
+        yield from self._split_batches(body_columns.rows[carriers], records)
 
     def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
@@ -136,7 +138,7 @@ class RecordTableBuilder:
             places = np.searchsorted(rows, part)
             end = int(np.searchsorted(read.message, places[-1], "right"))
             numbers, cells = list(zip(*decode_records(self._session, self._naming, part), strict=True)) or ((), ())
-            carriers = _RecordColumns(places[np.array(numbers, np.int64)], build_record_columns(cells))
+            carriers = _RecordColumns.from_cells(cells, places[np.array(numbers, np.int64)])
             yield from self._split_batches(rows, read.slice(begin, end).merge(carriers))
             begin = end
         yield from self._split_batches(rows, read.slice(begin, len(read.message)))
@@ -160,12 +162,19 @@ class RecordTableBuilder:
         return pc.coalesce(record_topics, carriers.take(pa.array(which)))
 
 
+_NOTHING: Ints = np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class _RecordColumns:
     """Some records in order: the place of the message of each, rising, and what stands in the table of it."""
 
     message: Ints
     columns: dict[str, pa.Array]
+
+    @classmethod
+    def from_cells(cls, cells: Sequence[Cells], message: Ints = _NOTHING) -> Self:
+        return cls(message, build_record_columns(cells))
 
     def slice(self, first: int, stop: int) -> _RecordColumns:
         """From the record `first` to before `stop`."""
@@ -180,9 +189,6 @@ class _RecordColumns:
         places = pa.array(order)
         joined = {name: pa.concat_arrays([each, others.columns[name]]) for name, each in self.columns.items()}
         return _RecordColumns(message[order], {name: each.take(places) for name, each in joined.items()})
-
-
-_NO_RECORDS = _RecordColumns(np.zeros(0, np.int64), build_record_columns(()))
 
 
 def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[tuple[int, Cells]]:

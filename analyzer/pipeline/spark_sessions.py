@@ -77,7 +77,11 @@ DEFAULTS: Mapping[str, str] = {
 LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Of those on this machine alone: nothing listens to the outside."""
 
-LOCAL: Mapping[str, str] = {**LOOPBACK, "spark.executorEnv.PYTHONPATH": str(ROOT)}
+LOCAL: Mapping[str, str] = {
+    **LOOPBACK,
+    "spark.executorEnv.PYTHONPATH": str(ROOT),
+    "spark.python.daemon.module": "analyzer.pipeline.worker_daemon",
+}
 """Of those that have no executors but Java itself: workers find what this process has found."""
 
 PREFIX = "wireanalyze-spark-"
@@ -164,11 +168,12 @@ def _build_environment(master: str, conf: Mapping[str, str], home: Path, java: s
         found["SPARK_LOCAL_IP"] = "127.0.0.1"
     if not _is_local(master):
         found["PYSPARK_PYTHON"] = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("local-cluster"):
-        # Its executors log below SPARK_HOME, and that is in the package.
+    if master.startswith("local"):
+        # Executors of local-cluster log below SPARK_HOME, and that is in the package. Other workers find pyspark as
+        # this process does: from the archive in SPARK_HOME/python, Python would compile it for each of them.
         found["SPARK_HOME"] = str(home / "spark")
         (home / "spark").mkdir()
-        for name in ("jars", "python"):
+        for name in ("conf",) if _is_local(master) else ("jars", "python"):
             (home / "spark" / name).symlink_to(os.path.join(find_spark_home(), name))
     return found
 
