@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TOGETHER = 24_576
 """Number of rows whose text is made at a time: enough to be similar, few enough for some tens of megabytes of text."""
 
+MOST_TOGETHER, TEXT_BYTES = 49_152, 12 << 20
+"""Later there are more rows at a time, if their text takes so few bytes: of more rows, more are similar."""
+
 RETAINED_BYTES = 1 << 30
 """More than the texts of one round of rows take."""
 
@@ -85,6 +88,7 @@ class RowPrinter:
                 keys.names, keys.titles, limits, NUMBERS | find_number_keys(keys), time
             )
         self._lines: RowWriter | None = None
+        self._together = TOGETHER
         self._base: RowReader | None = None
         self._extended_reader: RowReader | None = None
 
@@ -126,13 +130,19 @@ class RowPrinter:
         extended = self._extend_reader(reader)
         if len(rows) > 1:
             libc.keep_free(RETAINED_BYTES)
-        for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
+        while len(rows):
+            part = next(split_rows(reader.session, rows[: self._together], self._together, TOGETHER_BYTES))
+            rows = rows[len(part) :]
             if self._clock is not None:
                 self._clock.set_next_rows(extended, part)
             self._fit(extended, part)
             if self._lines is None or self._lines.reader is not extended:
                 self._lines = RowWriter(self._form, extended)
-            self.out.writelines(self._lines.write_rows(part))
+            written = 0
+            for piece in self._lines.write_rows(part):
+                self.out.write(piece)
+                written += len(piece)
+            self._together = min(max(TEXT_BYTES * len(part) // max(written, 1), TOGETHER), MOST_TOGETHER)
 
     def end(self) -> None:
         """Ends the output: no more rows will come."""
