@@ -149,9 +149,9 @@ class KafkaFastPath(FastPath):
 
     def inner(self, leaf: Leaf) -> InnerReader | None:
         """Returns the headers of the batches in a records field."""
-        from dissectors.kafka.records.headers.fast_path import READER  # for reports alone
+        from dissectors.kafka.records.fast_path import HEADER_READER  # for reports alone
 
-        return READER if leaf.primitive.type.endswith("records") else None
+        return HEADER_READER if leaf.primitive.type.endswith("records") else None
 
     def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
         """Reads the records of many messages, in runs of messages whose batches are read together."""

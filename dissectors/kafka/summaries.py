@@ -159,10 +159,7 @@ def _first(entries: Sequence[Mapping[str, Any]]) -> int:
 
 def _count_entry_bytes(entry: Mapping[str, Any]) -> int:
     """Bytes of an entry; of one before batches, all but what its key and value do not take, which is nothing."""
-    from dissectors.kafka.records.values import (  # a message without records does not pay for them
-        ENTRY,
-        MESSAGE_MINIMUM,
-    )
+    from dissectors.kafka.records.layout import ENTRY, MESSAGE_MINIMUM  # a message without records needs none
 
     if "length" in entry:
         length: int = entry["length"]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, ScannedValue, SizedBytes, Varint
 from dissectors.wire.embedded import Holder, embed
-from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Step, Struct, Switch, Tags, When
+from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, RestChecksum, Step, Struct, Switch, Tags, When
 from dissectors.wire.primitive import LENGTHS, FixedWidth, Length
 from dissectors.wire.source_writer import SourceWriter
 from dissectors.wire.specs import LayoutSpec
@@ -82,27 +82,33 @@ class DecoderWriter(SourceWriter):
         """Reads a member; returns it as items of a dict. `read` gets the values that other members ask for."""
         name = step.spec.name
         bits = step.bits if isinstance(step, Leaf) else ()
-        is_included = keep and (not wanted or name in wanted) and not isinstance(step.spec, LayoutSpec)
-        needed = (
-            is_included
-            or name in controlling
-            or any(each.spec.name in controlling or each.spec.name in wanted for each in bits)
-        )
+        specs = (step.spec, *(each.spec for each in bits))
+        included = {
+            spec.name
+            for spec in specs
+            if keep and (not wanted or spec.name in wanted) and not isinstance(spec, LayoutSpec)
+        }
+        needed = bool(included) or not controlling.isdisjoint(spec.name for spec in specs)
         value = self.step(step, wanted.get(name, {}), needed)
         if name in controlling:
             read[name] = value
-        if is_included and isinstance(step, Leaf) and step.secret_by is not None:
+        if name in included and isinstance(step, Leaf) and step.secret_by is not None:
             value = f"{self.constant('f', step.secret_by.hide)}({read[step.secret_by.member]}, {value})"
-        items = [f'"{name}": {value}'] if is_included else []
+        items = [f'"{name}": {value}'] if name in included else []
+        for check in step.derived if isinstance(step, Leaf) and name in included else ():
+            if isinstance(check, RestChecksum):
+                self.flush()
+                self.line(f"if {self.constant('f', check.compute)}(d[p:{self.end}]) != {value}: raise Unfit")
+                items.append(f'"{check.valid.name}": True')
         for each in bits:
-            expression = (
-                f"{value} & {each.mask} != 0"
-                if each.spec.type == "bool"
-                else f"({value} & {each.mask}) >> {each.shift}"
-            )
+            expression = f"({value} & {each.mask}) >> {each.shift}"
+            if each.names:
+                expression = f"{self.constant('w', each.names)}[{expression}]"
+            elif each.spec.type == "bool":
+                expression = f"{value} & {each.mask} != 0"
             if each.spec.name in controlling:
                 read[each.spec.name] = f"({expression})"
-            if keep and (not wanted or each.spec.name in wanted):
+            if each.spec.name in included:
                 items.append(f'"{each.spec.name}": {expression}')
         return items
 

@@ -76,7 +76,7 @@ def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
         spec = step.spec if step.secret_by is None else _spec_by(reader, step.secret_by, step.spec)
         _leaf(reader, spec, step.primitive, at)
         for bits in step.bits:
-            reader.bits(bits.spec, bits.extract(reader.into[-1].value), bits.mask)
+            reader.bits(bits.spec, bits.show(reader.into[-1].value), bits.mask)
         for derived in step.derived:
             derived.show(reader)
     elif isinstance(step, Array):

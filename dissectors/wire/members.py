@@ -7,15 +7,16 @@ catalog stops with `open`: it is finite, and the bytes need not be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from dissectors.catalog import Member, merge_members
 from dissectors.message import Path
-from dissectors.wire.plan import bits_type
+from dissectors.wire.plan import RestChecksum, Step, bits_type, leaves_of
 from dissectors.wire.protobuf import MessageType, ProtoField
 from dissectors.wire.schema import NONE, FieldSchema, Schema
+from dissectors.wire.specs import LayoutSpec
 
 Refine: TypeAlias = Callable[[Member, Path], Member]
 """Adds what a schema does not say to a member: what its bytes may hold. It gets the member's path in the schema."""
@@ -52,6 +53,15 @@ def _of_field(schema: Schema, field: FieldSchema, around: Path, refine: Refine) 
         return refine(Member(field.name, "struct", field.array, members=inside), path)
     label = None if field.enum is None else schema.dialect.labels(field.enum)
     return refine(Member(field.name, field.type, field.array, label), path)
+
+
+def of_steps(steps: Iterable[Step]) -> Iterator[Member]:
+    """Yields the members of a layout that has no schema: its values, and what stands beside them."""
+    for leaf in leaves_of(steps):
+        beside = [each.valid for each in leaf.derived if isinstance(each, RestChecksum)]
+        beside += [bits.spec for bits in leaf.bits]
+        for spec in beside if isinstance(leaf.spec, LayoutSpec) else [leaf.spec, *beside]:
+            yield Member(spec.name, spec.type, label=spec.label)
 
 
 UNKNOWN_FIELDS = Member(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dissectors.field import FieldSpec
 from dissectors.slotted import make_slotted
 from dissectors.wire.dialect import Primitive
-from dissectors.wire.primitive import LENGTHS, Length
+from dissectors.wire.primitive import LENGTHS, FixedWidth, Length
 from dissectors.wire.schema import MORE, FieldSchema, Schema
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Many
@@ -38,20 +38,30 @@ class SecretBy:
 
 @make_slotted(eq=False)
 class Bits:
-    """Some bits of a number, as a member next to it: a number, or a flag for a single bit."""
+    """Some bits of a number, as a member next to it: a number, a flag for a single bit, or one of `names`."""
 
     spec: FieldSpec
     mask: int
+    names: tuple[str, ...] = ()
 
     @property
     def shift(self) -> int:
         """How far to the right they belong."""
         return (self.mask & -self.mask).bit_length() - 1
 
-    def extract(self, number: int) -> int | bool:
-        """Returns the value of these bits in a number."""
+    def extract(self, number: int) -> int | bool | str:
+        """Returns the value of these bits in a number. Raises IndexError if they have no name."""
         found = (number & self.mask) >> self.shift
+        if self.names:
+            return self.names[found]
         return bool(found) if self.spec.type == "bool" else found
+
+    def show(self, number: int) -> int | bool | str:
+        """Returns the value, also of bits without a name."""
+        try:
+            return self.extract(number)
+        except IndexError:
+            return f"unknown-{(number & self.mask) >> self.shift}"
 
 
 class DerivedStep:
@@ -64,6 +74,22 @@ class DerivedStep:
 
     def show(self, reader: Reader) -> None:
         """Adds nodes and Findings, when the leaf was added."""
+
+
+@make_slotted(eq=False)
+class RestChecksum(DerivedStep):
+    """Whether a leaf of 32 bits is the checksum of all bytes behind it, up to the end of its part."""
+
+    valid: FieldSpec
+    compute: Callable[[bytes], int]
+
+    def show(self, reader: Reader) -> None:
+        """Adds the verdict to the checksum, with a Finding if it is wrong."""
+        node, computed = reader.into[-1], self.compute(reader.data[reader.at : reader.end])
+        reader.bits(self.valid, node.value == computed, 0xFFFF_FFFF)
+        if node.value != computed:
+            text = f"{reader.path(node.spec.name)} is {node.value:#010x}, the bytes have {computed:#010x}"
+            reader.warn("crc-mismatch", text, node.offset, reader.at)
 
 
 @make_slotted(eq=False)
@@ -260,6 +286,18 @@ def follow_path(
                 yield from follow_path(element.steps, rest)
             else:
                 yield step, rest
+
+
+def fixed_places(steps: Iterable[Step]) -> dict[str, tuple[int, str]]:
+    """Maps the members of fixed width that a layout begins with to their offset and kind, such as i4 for an int32."""
+    places, at = {}, 0
+    for step in steps:
+        if not isinstance(step, Leaf) or not isinstance(step.primitive, FixedWidth):
+            break
+        size, code = step.primitive.size, step.primitive.code
+        places[step.spec.name] = at, f"{'u' if code.isupper() else 'i'}{size}"
+        at += size
+    return places
 
 
 @make_slotted(eq=False)

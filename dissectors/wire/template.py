@@ -16,7 +16,7 @@ from dissectors.api import Body, Context
 from dissectors.finding import Finding
 from dissectors.slotted import make_slotted
 from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
-from dissectors.symbolic_values import UVARINT, Extent, Term, plain
+from dissectors.symbolic_values import UVARINT, Checksum, Extent, Term, plain
 from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import EmbeddedValue, Holder
 from dissectors.wire.emit import FAILURES
@@ -27,6 +27,7 @@ from dissectors.wire.plan import (
     LastElement,
     Leaf,
     Plan,
+    RestChecksum,
     SecretBy,
     Step,
     Struct,
@@ -173,11 +174,27 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
             if isinstance(step, Leaf) and step.secret_by is not None:
                 _refuse_secret(step.secret_by, values)
             value = _member(cursor, step)
+            if isinstance(step, Leaf) and step.bits:
+                value = plain(value)
             if not isinstance(step.spec, LayoutSpec):
                 values[step.spec.name] = value
-            for bits in step.bits if isinstance(step, Leaf) else ():
-                values[bits.spec.name] = bits.extract(plain(values[step.spec.name]))
+            if isinstance(step, Leaf):
+                _add_parts(cursor, step, value, values)
     return values
+
+
+def _add_parts(cursor: Cursor, leaf: Leaf, value: Any, values: dict[str, Any]) -> None:
+    """What stands beside a leaf: whether it is the checksum of what follows, and its bits."""
+    for each in leaf.derived:
+        if isinstance(each, RestChecksum):
+            from dissectors.wire.checksum import crc32c  # few messages have one
+
+            if each.compute is not crc32c:
+                raise NotTemplatable
+            cursor.builder.checksums.append(Checksum(cursor.at - leaf.minimum, cursor.at, cursor.end))
+            values[each.valid.name] = True
+    for bits in leaf.bits:
+        values[bits.spec.name] = bits.extract(value)
 
 
 def _refuse_secret(rule: SecretBy, values: dict[str, Any]) -> None:

@@ -190,7 +190,7 @@ def _make_entry_reader(name: str, batch: bool, number: Callable[[Any], int | Non
 
 
 def _timestamp_type(name: str) -> int:
-    from dissectors.kafka.records.values import TIMESTAMP_TYPES  # brings codecs and checksums
+    from dissectors.kafka.records.layout import TIMESTAMP_TYPES  # brings checksums
 
     return TIMESTAMP_TYPES.index(name)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 from dissectors.catalog import Member, holding, merge_members
 from dissectors.field import FieldSpec
 from dissectors.kafka.catalog.structures import members
-from dissectors.kafka.records.fields import BATCH_SPECS, HEADER_SPECS, MESSAGE_SPECS, RECORD_SPECS
+from dissectors.kafka.records import layout
 from dissectors.kafka.schemas import load_named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
+from dissectors.wire.members import of_steps
 from dissectors.wire.schema import Schema
 
 _TYPE, _VERSION = Member("_type", "int16"), Member("_version", "int16")
@@ -21,30 +22,35 @@ _PARTIAL = Member("partial", "bool", about="the last entry of a Fetch, cut")
 @cache
 def record_data() -> tuple[Member, ...]:
     """Returns the members of an entry of a records field, of all formats."""
-    return (*merge_members(_make_members(BATCH_SPECS), _make_members(MESSAGE_SPECS)), _PARTIAL)
+    batch = [*map(_open, of_steps(layout.BATCH.steps)), _structs(layout.RECORDS, lambda: list(map(_open, _record())))]
+    return (
+        *merge_members(batch, [*_message(), _structs(layout.MESSAGE_SET, lambda: [*_message(), _PARTIAL])]),
+        _PARTIAL,
+    )
 
 
-def _make_members(specs: Iterable[FieldSpec]) -> list[Member]:
-    return [_INSIDE.get(spec.name, _member)(spec) for spec in specs]
+def _message() -> list[Member]:
+    """Those of an older message, in the order of its values."""
+    offset, crc, valid, magic, *rest = map(_open, of_steps(layout.MESSAGES[1].steps))
+    return [offset, magic, crc, valid, *rest]
 
 
-def _member(spec: FieldSpec) -> Member:
-    return Member(spec.name, spec.type, label=spec.label)
+def _record() -> Iterator[Member]:
+    yield from (Member(spec.name, spec.type, label=spec.label) for spec in layout.RECORD_SPECS)
+    yield _structs(layout.HEADERS, lambda: [Member(spec.name, spec.type) for spec in (layout.HEADER_KEY, layout.VALUE)])
 
 
-def _structs(members: Callable[[], Sequence[Member]]) -> Callable[[FieldSpec], Member]:
-    return lambda spec: Member(spec.name, "struct", True, members=members)
+def _structs(spec: FieldSpec, members: Callable[[], Sequence[Member]]) -> Member:
+    return Member(spec.name, "struct", True, members=members)
 
 
-_INSIDE: Mapping[str, Callable[[FieldSpec], Member]] = {
-    "records": _structs(lambda: _make_members(RECORD_SPECS)),
-    "messages": _structs(lambda: [*_make_members(MESSAGE_SPECS[:-1]), _PARTIAL]),
-    "headers": _structs(lambda: [_member(spec) for spec in HEADER_SPECS]),
-    "key": lambda spec: holding(_member(spec), partial(_merge_structures, "coordinatorKey", "controlKey")),
-    "value": lambda spec: holding(
-        _member(spec), partial(_merge_structures, "coordinatorValue", "metadata", "controlValue")
-    ),
-}
+_HELD = {"key": ("coordinatorKey", "controlKey"), "value": ("coordinatorValue", "metadata", "controlValue")}
+"""The kinds of structures that a record's key and value may hold."""
+
+
+def _open(member: Member) -> Member:
+    kinds = _HELD.get(member.name)
+    return member if kinds is None else holding(member, partial(_merge_structures, *kinds))
 
 
 def _merge_structures(*kinds: str) -> list[Member]:

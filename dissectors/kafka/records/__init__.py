@@ -1,1 +1,1 @@
-"""Record data: values.py and fields.py read the same bytes, template.py those of alike messages, batches/ records."""
+"""Record data: layout.py describes it; values.py, fields.py, template.py, headers.py and fast_path.py read it."""

@@ -1,4 +1,4 @@
-"""Records fields of many messages at once: the fast path of values.py and payloads.py, for tables of records.
+"""Records fields of many messages at once: the fast path of headers.py, values.py and payloads.py.
 
 Theory. A field is a run of entries, each with its length, so the entries of all fields are found in step, and the
 headers of all batches are columns. Compressed records are decompressed batch by batch, within the budget of their
@@ -10,7 +10,8 @@ wrong checksum of a short message changes nothing: its records are read anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,16 +20,39 @@ import numpy.typing as npt
 from dissectors.api import Context, Role
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id
-from dissectors.kafka.records.batches import FAR
 from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of
-from dissectors.kafka.records.values import BATCH, CHECKED_FROM, ENTRY, MAGIC_AT, MESSAGE_MINIMUM
+from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, MOST_RECORDS
+from dissectors.kafka.records.layout import (
+    BATCH_AT,
+    BATCH_BITS,
+    BATCH_SIZE,
+    CHECKED_FROM,
+    COMPRESSION,
+    CUT,
+    ENTRY,
+    FAR,
+    MAGIC_AT,
+    MESSAGE_MINIMUM,
+    TIMESTAMP_TYPE,
+    iterate_entries,
+)
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_message
 from dissectors.kafka.types import uuid_text
 from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.fast_path import HeaderLayout, LogFields, LogRecords, Logs, be
+from dissectors.wire.fast_path import (
+    Column,
+    Gathering,
+    HeaderLayout,
+    InnerColumns,
+    InnerReader,
+    LogFields,
+    LogRecords,
+    Logs,
+    be,
+)
 from dissectors.wire.flat import FlatColumns, IntegerColumn, Slices
 from dissectors.wire.plan import Array, Leaf, Step, Struct
 from dissectors.wire.primitive import FixedWidth
@@ -45,8 +69,9 @@ _LANES = 32
 """Fields below which their entries are found one by one."""
 
 _PARTITION = ("partitionIndex", "index", "partition")
-_BATCH_MINIMUM = BATCH.size - ENTRY.size
-_CODEC, _APPEND_TIME = 7, 8
+_CODEC = COMPRESSION.mask
+_NEEDED = ("attributes", "count", "baseOffset", "baseTimestamp", "maxTimestamp")
+"""What the records of a batch need of its header."""
 
 
 def logs(context: Context, layout: HeaderLayout) -> Logs | None:
@@ -120,10 +145,12 @@ class _Batches(NamedTuple):
 
 def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
     """Yields the records of many messages, in runs that decompress to about TOGETHER bytes."""
-    found, odd = _entries(fields)
-    batches, odd_batches = _headers(fields, *found)
+    finder = _BatchFinder(partial(_gather, fields.data), fields.at, fields.size)
+    finder.find(_LANES)
+    finder.find_one_by_one(fields.data)
+    batches, odd_batches = _headers(fields, finder.places())
     left = np.zeros(len(fields.length), bool)
-    left[fields.message[odd]] = left[batches.message[odd_batches]] = True
+    left[fields.message[finder.odd]] = left[batches.message[odd_batches]] = True
     batches = batches.select(~left[batches.message])
     packed = (batches.attributes & _CODEC != 0) & ((batches.heads.total > 0) | (batches.begin < batches.stop))
     _check_bounds(fields, batches, packed, left)
@@ -131,63 +158,105 @@ def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
         yield _read_run(fields.data, batches, bodies, run, left)
 
 
-def _entries(fields: LogFields) -> tuple[tuple[Ints, Ints, Ints], Bools]:
-    """Batches by the field that they are in, their begin and their end; and the fields that have anything else.
+class _BatchPlaces(NamedTuple):
+    """Batches by the field that they are in, their begin and their end."""
 
-    What is left of an entry that was cut is nothing else.
+    field: Ints
+    at: Ints
+    stop: Ints
+
+
+class _BatchFinder:
+    """Finds the batches in n fields, the next one of each field at a time. gather: as Gathering has it.
+
+    odd: fields that have anything else. cursor: up to where each was read; what is behind it in others is a cut entry.
     """
-    odd = np.zeros(len(fields.at), bool)
-    cursor, end = fields.at.copy(), fields.at + fields.size
-    parts: list[tuple[Ints, Ints, Ints]] = []
-    alive = np.flatnonzero(end - cursor > MAGIC_AT)
-    while len(alive) >= _LANES:
-        at = cursor[alive]
-        head = _gather(fields.data, at, MAGIC_AT + 1)
-        length = be(head, 8, "i4").astype(np.int64)
-        stop = at + ENTRY.size + length
-        inside = stop <= end[alive]
-        batch = (head[:, MAGIC_AT] == 2) & (length >= _BATCH_MINIMUM)
-        odd[alive] = (length < MESSAGE_MINIMUM[0]) | (inside & ~batch)
-        going = inside & batch
-        alive, at, stop = alive[going], at[going], stop[going]
-        parts.append((alive, at, stop))
-        cursor[alive] = stop
-        alive = alive[end[alive] - stop > MAGIC_AT]
-    parts.append(_one_by_one(fields.data, alive, cursor, end, odd))
-    field, at, stop = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = np.argsort(at, kind="stable")
-    return (field[order], at[order], stop[order]), odd
 
+    def __init__(self, gather: Callable[[Column, int], Column], at: Ints, size: Ints) -> None:
+        self.gather = gather
+        self.cursor, self.end = at.astype(np.int64), at + np.maximum(size, 0)
+        self.odd = np.zeros(len(at), bool)
+        self.alive = np.flatnonzero(self.end - self.cursor > MAGIC_AT)
+        self.found = [_BatchPlaces(*np.zeros((3, 0), np.int64))]
 
-def _one_by_one(data: bytes, alive: Ints, cursor: Ints, end: Ints, odd: Bools) -> tuple[Ints, Ints, Ints]:
-    """The same of few fields, from where each has been read to."""
-    found: list[tuple[int, int, int]] = []
-    for field, at, last in zip(alive.tolist(), cursor[alive].tolist(), end[alive].tolist(), strict=True):
-        while last - at > MAGIC_AT:
-            length = ENTRY.unpack_from(data, at)[1]
+    def find(self, lanes: int) -> None:
+        """Goes on while there are so many fields that have more."""
+        while len(self.alive) >= lanes:
+            alive, at = self.alive, self.cursor[self.alive]
+            head = self.gather(at, MAGIC_AT + 1)
+            length = be(head, *BATCH_AT["length"]).astype(np.int64)
             stop = at + ENTRY.size + length
-            if length < MESSAGE_MINIMUM[0] or (stop <= last and (data[at + MAGIC_AT] != 2 or length < _BATCH_MINIMUM)):
-                odd[field] = True
-                break
-            if stop > last:
-                break
-            found.append((field, at, stop))
-            at = stop
-    columns = np.array(found, np.int64).reshape(-1, 3).T
-    return columns[0], columns[1], columns[2]
+            inside = stop <= self.end[alive]
+            batch = (head[:, MAGIC_AT] == 2) & (stop - at >= BATCH_SIZE)
+            self.odd[alive] = (length < MESSAGE_MINIMUM[0]) | (inside & ~batch)
+            going = inside & batch
+            alive, at, stop = alive[going], at[going], stop[going]
+            self.found.append(_BatchPlaces(alive, at, stop))
+            self.cursor[alive] = stop
+            self.alive = alive[self.end[alive] - stop > MAGIC_AT]
+
+    def find_one_by_one(self, data: bytes) -> None:
+        """Finds the rest, of few fields. data: what `gather` reads."""
+        found: list[tuple[int, int, int]] = []
+        places = (column[self.alive].tolist() for column in (self.cursor, self.end))
+        for field, begin, last in zip(self.alive.tolist(), *places, strict=True):
+            try:
+                for at, stop, magic in iterate_entries(data, begin, last):
+                    if magic == 2 and stop - at >= BATCH_SIZE:
+                        found.append((field, at, stop))
+                    elif magic != CUT:
+                        raise Unfit
+            except Unfit:
+                self.odd[field] = True
+        self.found.append(_BatchPlaces(*np.array(found, np.int64).reshape(-1, 3).T))
+
+    def places(self) -> _BatchPlaces:
+        """Returns the batches of all fields, in the order of the fields and of their places there."""
+        field, at, stop = (np.concatenate(columns) for columns in zip(*self.found, strict=True))
+        order = np.lexsort((at, field))
+        return _BatchPlaces(field[order], at[order], stop[order])
 
 
-def _headers(fields: LogFields, field: Ints, at: Ints, stop: Ints) -> tuple[_Batches, Bools]:
-    """What the headers of batches say, and which of them values.py does not take, or not without a closer look."""
-    head = _gather(fields.data, at, BATCH.size)
-    base, first_time = be(head, 0, "i8"), be(head, 27, "i8")
-    total = be(head, 57, "i4").astype(np.int64)
-    attributes = be(head, 21, "i2").astype(np.int64)
-    odd = (total < 0) | (attributes & _CODEC >= len(CODECS))
-    for number in (base, first_time):
-        odd |= (number <= -FAR) | (number >= FAR)
-    heads = Heads(total, base, first_time, attributes & _APPEND_TIME != 0, be(head, 35, "i8"))
-    return _Batches(field, fields.message[field], at, at + BATCH.size, stop, attributes, heads), odd
+def read_header_columns(source: Gathering, at: Column, size: Column) -> InnerColumns:
+    """Reads the headers of all batches in n fields: their numbers, and what the attributes say as numbers.
+
+    Fields in which read_batch_headers, the reference implementation, finds anything but whole batches are left to it;
+    tests/dissectors/kafka/records/test_headers.py compares the two.
+    """
+    finder = _BatchFinder(source.gather, at, size)
+    finder.find(1)
+    places = finder.places()
+    head = source.gather(places.at, BATCH_SIZE)
+    columns = {name: be(head, *place).astype(np.int64) for name, place in BATCH_AT.items() if name in HEADER_FIELDS}
+    columns |= {bits.spec.name: columns["attributes"] & bits.mask for bits in BATCH_BITS}
+    odd = finder.cursor < finder.end
+    odd[places.field[_find_odd(columns)]] = True
+    records = np.bincount(places.field, np.maximum(columns["count"], 0), len(odd))
+    odd |= records > MOST_RECORDS
+    good = ~odd[places.field]
+    counts = np.bincount(places.field[good], minlength=len(odd))
+    return InnerColumns(counts, odd, {name: column[good] for name, column in columns.items()})
+
+
+HEADER_READER = InnerReader(read_header_columns, frozenset({CONTENT}))
+
+
+def _find_odd(columns: Mapping[str, Column]) -> Bools:
+    """Which headers of batches values.py does not take, or not without a closer look."""
+    odd: Bools = (columns["count"] < 0) | (columns["attributes"] & _CODEC >= len(CODECS))
+    for name in ("baseOffset", "baseTimestamp"):
+        odd |= (columns[name] <= -FAR) | (columns[name] >= FAR)
+    return odd
+
+
+def _headers(fields: LogFields, places: _BatchPlaces) -> tuple[_Batches, Bools]:
+    """What the headers of batches say, and which of them are odd."""
+    head = _gather(fields.data, places.at, BATCH_SIZE)
+    columns = {name: be(head, *BATCH_AT[name]).astype(np.int64) for name in _NEEDED}
+    attributes, total, base, first_time, last_time = columns.values()
+    heads = Heads(total, base, first_time, attributes & TIMESTAMP_TYPE.mask != 0, last_time)
+    message, begin = fields.message[places.field], places.at + BATCH_SIZE
+    return _Batches(places.field, message, places.at, begin, places.stop, attributes, heads), _find_odd(columns)
 
 
 def _check_bounds(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) -> None:
@@ -208,7 +277,7 @@ def _check_bounds(fields: LogFields, batches: _Batches, packed: Bools, left: Boo
     view = memoryview(fields.data)
     columns = (column[mine].tolist() for column in (batches.message, batches.at, batches.stop))
     for message, at, stop in zip(*columns, strict=True):
-        if crc32c(view[at + CHECKED_FROM : stop]) != int.from_bytes(view[at + 17 : at + 21]):
+        if crc32c(view[at + CHECKED_FROM : stop]) != int.from_bytes(view[at + CHECKED_FROM - 4 : at + CHECKED_FROM]):
             left[message] = True
 
 

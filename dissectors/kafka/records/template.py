@@ -10,21 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
-from dissectors.kafka.records.values import (
-    BATCH,
-    CHECKED_FROM,
-    ENTRY,
-    MAGIC_AT,
-    TIMESTAMP_TYPES,
-    fill,
-    record_values,
-)
+from dissectors.kafka.records import layout
+from dissectors.kafka.records.batches import Batch, read_batches
+from dissectors.kafka.records.values import fill, record_values
 from dissectors.symbolic import NotTemplatable, TemplateBuilder
-from dissectors.symbolic_values import Checksum, Extent, NestedValue, Term
+from dissectors.symbolic_values import Extent, NestedValue, Term, plain
 from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.template import Cursor, template_members
 
 MOST_BATCHES = 8
 """Batches of a field beyond which it is one value."""
@@ -40,7 +33,9 @@ TOGETHER = 1 << 20
 
 _Item = TypeVar("_Item")
 
-_COMPRESSED, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 7, 8, 0x10, 0x20, 0x40
+_LENGTH_AT, _ATTRIBUTES_AT = (layout.BATCH_AT[name][0] for name in ("length", "attributes"))
+_WHOLE = layout.COMPRESSION.mask | layout.CONTROL.mask
+"""Attributes of batches that are not divided."""
 
 
 def template_records(builder: TemplateBuilder, extent: Extent) -> Any:
@@ -59,18 +54,12 @@ def template_records(builder: TemplateBuilder, extent: Extent) -> Any:
 
 def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
     """Where batches begin and end; None where they are not few, plain and whole."""
-    at = extent.begin
     places: list[tuple[int, int]] = []
-    while at < extent.end:
-        if extent.end - at < BATCH.size or data[at + MAGIC_AT] != 2 or len(places) == MOST_BATCHES:
-            return None
-        head = BATCH.unpack_from(data, at)
-        stop = at + ENTRY.size + head[1]
-        if head[5] & (_COMPRESSED | _CONTROL) or not at + BATCH.size <= stop <= extent.end:
+    for at, stop, magic in layout.iterate_entries(data, extent.begin, extent.end):
+        if magic != 2 or stop - at < layout.BATCH_SIZE or data[at + _ATTRIBUTES_AT + 1] & _WHOLE:
             return None
         places.append((at, stop))
-        at = stop
-    return places
+    return places if len(places) <= MOST_BATCHES else None
 
 
 def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -114,7 +103,7 @@ def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
 def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
     """Returns the records of many batches; None for those that are broken. heads: count, base offset, first time."""
     batches = (
-        Batch(content, 0, len(content), Head(count, base, time, None))
+        Batch(content, 0, len(content), layout.Head(count, base, time, None))
         for content, (count, base, time) in zip(contents, heads, strict=True)
     )
     return [records for some in _split_into_runs(batches, lambda batch: batch.end) for records in _read_or_none(some)]
@@ -142,45 +131,20 @@ def _split_into_runs(items: Iterable[_Item], size: Callable[[_Item], int]) -> It
 
 
 def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
-    base, _, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
-        builder.data, at
-    )
-    if count < 0 or attributes & _APPEND_TIME:
+    cursor = Cursor(builder, at, stop)
+    batch = template_members(cursor, layout.BATCH)
+    if layout.Head.of(batch).append_time is not None:
         raise NotTemplatable
-    base_offset = builder.integer(Term(at, 8, "q"), base)
-    first = builder.integer(Term(at + 27, 8, "q"), first_time)
-    highest = builder.integer(Term(at + 35, 8, "q"), last_time)
-    if not (-FAR < base_offset < FAR and -FAR < first < FAR):
-        raise NotTemplatable
-    batch = {
-        "baseOffset": base_offset,
-        "length": builder.encloses(Term(at + 8, 4, "i"), 0, at + ENTRY.size, stop),
-        "partitionLeaderEpoch": builder.integer(Term(at + 12, 4, "i"), epoch),
-        "magic": magic,
-        "crc": builder.integer(Term(at + 17, 4, "I"), crc),
-        "crcValid": True,
-        "attributes": attributes,
-        "compression": CODECS[0],
-        "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
-        "transactional": attributes & _TRANSACTIONAL != 0,
-        "control": False,
-        "deleteHorizon": attributes & _HORIZON != 0,
-        "lastOffsetDelta": builder.integer(Term(at + 23, 4, "i"), last),
-        "baseTimestamp": first,
-        "maxTimestamp": highest,
-        "producerId": builder.integer(Term(at + 43, 8, "q"), producer[0]),
-        "producerEpoch": builder.integer(Term(at + 51, 2, "h"), producer[1]),
-        "baseSequence": builder.integer(Term(at + 53, 4, "i"), producer[2]),
-        "count": builder.integer(Term(at + 57, 4, "i"), count),
-    }
-    builder.checksums.append(Checksum(at + 17, at + CHECKED_FROM, stop))
-    records = at + BATCH.size
-    if not count:
-        batch["records"], batch["count"] = [], batch["count"].specialise()
-        if records != stop:
+    count, base, first_time = (batch[name] for name in ("count", "baseOffset", "baseTimestamp"))
+    size = Term(at + _LENGTH_AT, 4, "i")
+    batch["length"], batch["magic"] = builder.encloses(size, 0, at + layout.ENTRY.size, stop), plain(batch["magic"])
+    if not count.value:
+        batch["records"], batch["count"] = [], count.specialise()
+        if cursor.at != stop:
             raise NotTemplatable
         return batch
-    (value,) = read_batches([Batch(builder.data, records, stop, Head(count, base, first_time, None))])
-    extent = Extent(Term(at + 8, 4, "i"), BATCH.size - ENTRY.size, records, stop)
-    batch["records"] = builder.add_nested(extent, read_records, value, (batch["count"], base_offset, first))
+    head = layout.Head(count.value, base.value, first_time.value, None)
+    (value,) = read_batches([Batch(builder.data, cursor.at, stop, head)])
+    extent = Extent(size, layout.BATCH_SIZE - layout.ENTRY.size, cursor.at, stop)
+    batch["records"] = builder.add_nested(extent, read_records, value, (count, base, first_time))
     return batch

@@ -1,9 +1,5 @@
 """Reads the records of batches one by one, or many at once with NumPy (fast_path.py).
 
-Facts (protocol guide, "Record"). A record is a varint with its length, attributes that have no meaning yet, and
-varints: timestamp and offset relative to the batch's, key and value behind their lengths, a count of headers, and in
-each header a key and a value. A length of -1 is null, which a header's key must not be.
-
 Theory. Each call of NumPy costs time, and loading it costs far more. So few records are read by a plain loop, and so
 are all records if NumPy is not loaded: a command that decodes one message does not load it. The result is the same.
 """
@@ -14,21 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, Head
 from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
-
-RECORD_MINIMUM = 7
-FAR = 1 << 62
-"""Beyond this, sums could leave 64 bits, and wrap around; nobody's offsets or times do."""
-
-
-class Head(NamedTuple):
-    """The fields of a batch's header that its records need. append_time: their time, if the log set it."""
-
-    total: int
-    base: int
-    first_time: int
-    append_time: int | None
 
 
 def read_rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.kafka.records.batches import FAR, RECORD_MINIMUM, Head
+from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, Head
 from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable, Slices
 from dissectors.wire.varint import Unfit, uvarint
 

@@ -11,8 +11,8 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.records.fast_path import read_header_columns
 from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, read_batch_headers
-from dissectors.kafka.records.headers.fast_path import read_header_columns
 from dissectors.wire.budget import Budget
 from dissectors.wire.varint import Unfit
 from tests.dissectors.kafka.records.test_values import batch, frame, message, record

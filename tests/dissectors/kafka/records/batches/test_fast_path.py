@@ -14,7 +14,8 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.body import decode_tree as read_tree
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.records import batches
-from dissectors.kafka.records.batches import Head, fast_path
+from dissectors.kafka.records.batches import fast_path
+from dissectors.kafka.records.layout import Head
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.message import fold_tree

@@ -1,0 +1,149 @@
+"""The layouts of record data: batches (magic 2), the messages before them (magic 0 and 1), and records.
+
+Facts (protocol guide, "Record Batch", "Message Sets", "Record"). A records field is a run of entries without a count.
+Each begins with int64 offset and int32 length, and the byte at offset 16 is its magic, so formats may mix. The last one
+in a Fetch may be cut. A batch has a CRC32C from its attributes to its end; behind its header are records of varints,
+relative to the batch's offset and timestamp, compressed as a whole. A message of magic 0 or 1 has a CRC32 from its
+magic on; a compressed one holds a message set in its value, whose offsets are relative in magic 1, unless the wrapper's
+own offset is 0, as some clients write it.
+
+A record is a varint with its length, attributes that have no meaning yet, and varints: timestamp and offset relative to
+the batch's, key and value behind their lengths, a count of headers, and in each header a key and a value. A length of
+-1 is null, which a header's key must not be.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from struct import Struct
+from typing import Any, NamedTuple
+
+from dissectors.field import FieldSpec
+from dissectors.kafka.codecs import CODECS
+from dissectors.wire.checksum import crc32c
+from dissectors.wire.dialect import SizedBytes
+from dissectors.wire.plan import Bits, Leaf, Plan, RestChecksum, fixed_places
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, LENGTHS, UINT32, FixedWidth
+from dissectors.wire.specs import LayoutSpec, Many
+from dissectors.wire.times import timestamp
+from dissectors.wire.varint import Unfit
+
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+COMPRESSION = Bits(FieldSpec("compression", "string"), 7, CODECS)
+TIMESTAMP_TYPE = Bits(FieldSpec("timestampType", "string"), 8, TIMESTAMP_TYPES)
+CONTROL = Bits(FieldSpec("control", "bool"), 0x20)
+KEY, VALUE = FieldSpec("key", "bytes"), FieldSpec("value", "bytes")
+BATCH_BITS = (
+    COMPRESSION,
+    TIMESTAMP_TYPE,
+    Bits(FieldSpec("transactional", "bool"), 0x10),
+    CONTROL,
+    Bits(FieldSpec("deleteHorizon", "bool"), 0x40),
+)
+"""What the attributes of a batch say; those of a message say the first one or two."""
+
+
+def _fixed(**kinds: FixedWidth) -> Iterator[Leaf]:
+    for name, kind in kinds.items():
+        yield Leaf(FieldSpec(name, kind.type, timestamp if name.lower().endswith("timestamp") else None), kind)
+
+
+def _crc(compute: Callable[[bytes], int]) -> Leaf:
+    return Leaf(FieldSpec("crc", "uint32"), UINT32, derived=(RestChecksum(FieldSpec("crcValid", "bool"), compute),))
+
+
+BATCH = Plan(
+    "RecordBatch",
+    2,
+    (
+        *_fixed(baseOffset=INT64, length=INT32, partitionLeaderEpoch=INT32, magic=INT8),
+        _crc(crc32c),
+        Leaf(FieldSpec("attributes", "int16"), INT16, bits=BATCH_BITS),
+        *_fixed(lastOffsetDelta=INT32, baseTimestamp=INT64, maxTimestamp=INT64),
+        *_fixed(producerId=INT64, producerEpoch=INT16, baseSequence=INT32, count=INT32),
+    ),
+)
+"""A batch up to its records."""
+
+BATCH_SIZE = sum(step.minimum for step in BATCH.steps)
+BATCH_AT = fixed_places(BATCH.steps)
+
+
+def _message(magic: int) -> Plan:
+    steps = (
+        *_fixed(offset=INT64),
+        Leaf(LayoutSpec("length", "int32"), INT32),
+        _crc(zlib.crc32),
+        *_fixed(magic=INT8),
+        Leaf(LayoutSpec("attributes", "int8"), INT8, bits=BATCH_BITS[: 1 + magic]),
+        *(_fixed(timestamp=INT64) if magic else ()),
+        *(Leaf(spec, SizedBytes("bytes", LENGTHS["int32"], nullable=True)) for spec in (KEY, VALUE)),
+    )
+    return Plan("Message", magic, steps)
+
+
+MESSAGES = {magic: _message(magic) for magic in (0, 1)}
+"""A message of formats before batches, by its magic."""
+
+ENTRY = Struct(">qi")
+"""What every entry begins with: offset, and the length of what follows."""
+
+MAGIC_AT = BATCH_AT["magic"][0]
+"""Where the magic stands, in a batch and in a message."""
+
+CHECKED_FROM = BATCH_AT["attributes"][0]
+"""Where in a batch the bytes begin that its checksum covers."""
+
+MESSAGE_MINIMUM = {magic: sum(step.minimum for step in plan.steps) - ENTRY.size for magic, plan in MESSAGES.items()}
+"""The least that the length of a message may be."""
+
+RECORDS, MESSAGE_SET, HEADERS = (Many(name, "array") for name in ("records", "messages", "headers"))
+OFFSET = FieldSpec("offset", "varint")
+TIMESTAMP = FieldSpec("timestamp", "varlong", timestamp)
+HEADER_KEY = FieldSpec("key", "string")
+RECORD_SPECS = (OFFSET, TIMESTAMP, KEY, VALUE)
+"""What the values of a record are called, in their order, before its headers."""
+
+RECORD_MINIMUM = 7
+"""The fewest bytes of a record."""
+
+FAR = 1 << 62
+"""Beyond this, sums could leave 64 bits, and wrap around; nobody's offsets or times do."""
+
+
+class Head(NamedTuple):
+    """The fields of a batch's header that its records need. append_time: their time, if the log set it."""
+
+    total: int
+    base: int
+    first_time: int
+    append_time: int | None
+
+    @classmethod
+    def of(cls, batch: Mapping[str, Any]) -> Head:
+        """Picks them from the values of a header. Raises Unfit for a negative count and for numbers beyond FAR."""
+        total, base, first_time = batch["count"], batch["baseOffset"], batch["baseTimestamp"]
+        if total < 0 or not (-FAR < base < FAR and -FAR < first_time < FAR):
+            raise Unfit
+        is_settled = batch["timestampType"] == TIMESTAMP_TYPES[1]
+        return cls(total, base, first_time, batch["maxTimestamp"] if is_settled else None)
+
+
+CUT = -1
+"""In place of a magic: what is left of an entry that was cut."""
+
+
+def iterate_entries(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yields begin, end and magic (or CUT) of the entries of a records field. Raises Unfit for one too short."""
+    while end - at > MAGIC_AT:
+        length = ENTRY.unpack_from(data, at)[1]
+        if length < MESSAGE_MINIMUM[0]:
+            raise Unfit
+        stop = at + ENTRY.size + length
+        if stop > end:
+            break
+        yield at, stop, data[at + MAGIC_AT]
+        at = stop
+    if at < end:
+        yield at, end, CUT
