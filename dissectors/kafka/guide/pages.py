@@ -205,7 +205,7 @@ def _list_of_structures() -> Page:
 def _records() -> Page:
     lines: list[str] = []
     data = []
-    for row in table("guide")["records"]:
+    for row in table("record_formats")["formats"]:
         version = Versions.parse(row["versions"]).low
         one = make_layout(row["name"], row, version)
         lines += [*([""] if lines else []), *guide_lines(f"{row['name']} ({row['when']})", one)]

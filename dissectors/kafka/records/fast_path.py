@@ -23,6 +23,7 @@ from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_m
 from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of
 from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, MOST_RECORDS
 from dissectors.kafka.records.layout import (
+    APPEND_TIME,
     BATCH_AT,
     BATCH_BITS,
     BATCH_SIZE,
@@ -33,7 +34,6 @@ from dissectors.kafka.records.layout import (
     FAR,
     MAGIC_AT,
     MESSAGE_MINIMUM,
-    TIMESTAMP_TYPE,
     iterate_entries,
 )
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_message
@@ -69,7 +69,6 @@ _LANES = 32
 """Fields below which their entries are found one by one."""
 
 _PARTITION = ("partitionIndex", "index", "partition")
-_CODEC = COMPRESSION.mask
 _NEEDED = ("attributes", "count", "baseOffset", "baseTimestamp", "maxTimestamp")
 """What the records of a batch need of its header."""
 
@@ -152,7 +151,7 @@ def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
     left = np.zeros(len(fields.length), bool)
     left[fields.message[finder.odd]] = left[batches.message[odd_batches]] = True
     batches = batches.select(~left[batches.message])
-    packed = (batches.attributes & _CODEC != 0) & ((batches.heads.total > 0) | (batches.begin < batches.stop))
+    packed = (batches.attributes & COMPRESSION != 0) & ((batches.heads.total > 0) | (batches.begin < batches.stop))
     _check_bounds(fields, batches, packed, left)
     for run, bodies in _split_into_runs(fields, batches, packed, left):
         yield _read_run(fields.data, batches, bodies, run, left)
@@ -228,7 +227,7 @@ def read_header_columns(source: Gathering, at: Column, size: Column) -> InnerCol
     places = finder.places()
     head = source.gather(places.at, BATCH_SIZE)
     columns = {name: be(head, *place).astype(np.int64) for name, place in BATCH_AT.items() if name in HEADER_FIELDS}
-    columns |= {bits.spec.name: columns["attributes"] & bits.mask for bits in BATCH_BITS}
+    columns |= {name: columns["attributes"] & mask for name, mask in BATCH_BITS.items()}
     odd = finder.cursor < finder.end
     odd[places.field[_find_odd(columns)]] = True
     records = np.bincount(places.field, np.maximum(columns["count"], 0), len(odd))
@@ -243,7 +242,7 @@ HEADER_READER = InnerReader(read_header_columns, frozenset({CONTENT}))
 
 def _find_odd(columns: Mapping[str, Column]) -> Bools:
     """Which headers of batches values.py does not take, or not without a closer look."""
-    odd: Bools = (columns["count"] < 0) | (columns["attributes"] & _CODEC >= len(CODECS))
+    odd: Bools = (columns["count"] < 0) | (columns["attributes"] & COMPRESSION >= len(CODECS))
     for name in ("baseOffset", "baseTimestamp"):
         odd |= (columns[name] <= -FAR) | (columns[name] >= FAR)
     return odd
@@ -254,7 +253,7 @@ def _headers(fields: LogFields, places: _BatchPlaces) -> tuple[_Batches, Bools]:
     head = _gather(fields.data, places.at, BATCH_SIZE)
     columns = {name: be(head, *BATCH_AT[name]).astype(np.int64) for name in _NEEDED}
     attributes, total, base, first_time, last_time = columns.values()
-    heads = Heads(total, base, first_time, attributes & TIMESTAMP_TYPE.mask != 0, last_time)
+    heads = Heads(total, base, first_time, attributes & APPEND_TIME != 0, last_time)
     message, begin = fields.message[places.field], places.at + BATCH_SIZE
     return _Batches(places.field, message, places.at, begin, places.stop, attributes, heads), _find_odd(columns)
 
@@ -294,7 +293,7 @@ def _split_into_runs(
     budget = Budget()
     numbers = np.flatnonzero(packed)
     columns = (column[numbers].tolist() for column in (batches.message, batches.begin, batches.stop))
-    codecs = (batches.attributes[numbers] & _CODEC).tolist()
+    codecs = (batches.attributes[numbers] & COMPRESSION).tolist()
     for number, message, at, stop, codec in zip(numbers.tolist(), *columns, codecs, strict=True):
         if message != last:
             if total > TOGETHER:

@@ -60,11 +60,11 @@ def _batch(reader: Reader) -> None:
     count, attributes = header["count"], header["attributes"]
     if count < 0:
         raise MalformedField(reader.path("count"), reader.at - 4, f"is {count}")
-    append_time = header["maxTimestamp"] if attributes & layout.TIMESTAMP_TYPE.mask else None
+    append_time = header["maxTimestamp"] if attributes & layout.APPEND_TIME else None
     read = partial(
         _records, count=count, base=header["baseOffset"], first_time=header["baseTimestamp"], append_time=append_time
     )
-    if not attributes & layout.COMPRESSION.mask or (count == 0 and reader.at == reader.end):
+    if not attributes & layout.COMPRESSION or (count == 0 and reader.at == reader.end):
         reader.enter(layout.RECORDS)
         read(reader)
         reader.leave()
@@ -74,7 +74,7 @@ def _batch(reader: Reader) -> None:
 
 def _codec(reader: Reader, attributes: int, magic: int) -> str:
     """The codec of an entry; raises Malformed for a number that is none in its format."""
-    number = attributes & layout.COMPRESSION.mask
+    number = attributes & layout.COMPRESSION
     if number >= len(CODECS) or (magic < 2 and CODECS[number] == "zstd"):
         raise MalformedField(reader.path("attributes"), reader.at, f"names compression {number}, which is none here")
     return choose_decoder(CODECS[number], magic)
@@ -178,7 +178,7 @@ def _message(reader: Reader, depth: int) -> None:
     if reader.at != reader.end:
         raise MalformedField(reader.path(), start, f"ends {reader.end - reader.at} bytes before its length")
     attributes, content = reader.node("attributes").value, reader.node("value").value
-    if not attributes & layout.COMPRESSION.mask:
+    if not attributes & layout.COMPRESSION:
         return
     name = _codec(reader, attributes, magic)
     if content is None:
@@ -205,8 +205,8 @@ def _settle(wrapper: list[Field], entries: list[Field], offset: int, attributes:
     time = next(node.value for node in wrapper if node.spec.name == layout.TIMESTAMP.name)
     for message in messages:
         message["offset"].value = _wrap_int64(message["offset"].value + base)
-        if attributes & layout.TIMESTAMP_TYPE.mask and "timestamp" in message:
+        if attributes & layout.APPEND_TIME and "timestamp" in message:
             message["timestamp"].value = time
             for bit in message["attributes"].children:
-                if bit.spec is layout.TIMESTAMP_TYPE.spec:
+                if bit.spec.name == "timestampType":
                     bit.value = layout.TIMESTAMP_TYPES[1]

@@ -21,7 +21,7 @@ CONTENT = "(content)"
 No field is called so: a name in brackets is what only a projection makes.
 """
 
-HEADER_FIELDS = frozenset({*BATCH_AT, *(bits.spec.name for bits in BATCH_BITS), CONTENT}) - {"magic", "crc"}
+HEADER_FIELDS = frozenset({*BATCH_AT, *BATCH_BITS, CONTENT}) - {"magic", "crc"}
 """What can be read without a batch's records."""
 
 MOST_RECORDS = 50_000

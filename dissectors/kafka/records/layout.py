@@ -1,4 +1,4 @@
-"""The layouts of record data: batches (magic 2), the messages before them (magic 0 and 1), and records.
+"""The layouts of record data, of tables/record_formats.json: batches (magic 2), messages before them, and records.
 
 Facts (protocol guide, "Record Batch", "Message Sets", "Record"). A records field is a run of entries without a count.
 Each begins with int64 offset and int32 length, and the byte at offset 16 is its magic, so formats may mix. The last one
@@ -15,75 +15,56 @@ the batch's, key and value behind their lengths, a count of headers, and in each
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Any, NamedTuple
 
 from dissectors.field import FieldSpec
 from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.labels import labels
+from dissectors.kafka.tables import table
+from dissectors.kafka.types import KAFKA
 from dissectors.wire.checksum import crc32c
-from dissectors.wire.dialect import SizedBytes
-from dissectors.wire.plan import Bits, Leaf, Plan, RestChecksum, fixed_places
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, LENGTHS, UINT32, FixedWidth
+from dissectors.wire.plan import Bits, Leaf, Plan, RestChecksum, fixed_places, leaves_of
+from dissectors.wire.primitive import INT32
 from dissectors.wire.specs import LayoutSpec, Many
 from dissectors.wire.times import timestamp
 from dissectors.wire.varint import Unfit
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
-COMPRESSION = Bits(FieldSpec("compression", "string"), 7, CODECS)
-TIMESTAMP_TYPE = Bits(FieldSpec("timestampType", "string"), 8, TIMESTAMP_TYPES)
-CONTROL = Bits(FieldSpec("control", "bool"), 0x20)
-KEY, VALUE = FieldSpec("key", "bytes"), FieldSpec("value", "bytes")
-BATCH_BITS = (
-    COMPRESSION,
-    TIMESTAMP_TYPE,
-    Bits(FieldSpec("transactional", "bool"), 0x10),
-    CONTROL,
-    Bits(FieldSpec("deleteHorizon", "bool"), 0x40),
-)
-"""What the attributes of a batch say; those of a message say the first one or two."""
+_NAMES = {"compression": CODECS, "timestampType": TIMESTAMP_TYPES}
+_CHECKSUMS = {"crc32c": crc32c, "crc32": zlib.crc32}
+_VALID = FieldSpec("crcValid", "bool")
 
 
-def _fixed(**kinds: FixedWidth) -> Iterator[Leaf]:
-    for name, kind in kinds.items():
-        yield Leaf(FieldSpec(name, kind.type, timestamp if name.lower().endswith("timestamp") else None), kind)
+def _make_plan(row: Mapping[str, Any]) -> Plan:
+    return Plan(row["name"], int(row["versions"]), tuple(map(_make_leaf, row["fields"])))
 
 
-def _crc(compute: Callable[[bytes], int]) -> Leaf:
-    return Leaf(FieldSpec("crc", "uint32"), UINT32, derived=(RestChecksum(FieldSpec("crcValid", "bool"), compute),))
+def _make_leaf(row: Mapping[str, Any]) -> Leaf:
+    """The leaf of a field; of records their count, which ends the header of a batch."""
+    if "fields" in row:
+        return Leaf(FieldSpec("count", INT32.type), INT32)
+    label = labels(row["enum"]) if "enum" in row else None
+    spec = (LayoutSpec if "part" in row else FieldSpec)(row.get("shown", row["name"]), row["type"], label)
+    bits = tuple(
+        Bits(FieldSpec(name, "string" if name in _NAMES else "bool"), int(mask, 0), _NAMES.get(name, ()))
+        for name, mask in row.get("bits", {}).items()
+    )
+    checks = (RestChecksum(_VALID, _CHECKSUMS[row["checksum"]]),) if "checksum" in row else ()
+    return Leaf(spec, KAFKA.primitive(row["type"], False, "nullable" in row), bits=bits, derived=checks)
 
 
-BATCH = Plan(
-    "RecordBatch",
-    2,
-    (
-        *_fixed(baseOffset=INT64, length=INT32, partitionLeaderEpoch=INT32, magic=INT8),
-        _crc(crc32c),
-        Leaf(FieldSpec("attributes", "int16"), INT16, bits=BATCH_BITS),
-        *_fixed(lastOffsetDelta=INT32, baseTimestamp=INT64, maxTimestamp=INT64),
-        *_fixed(producerId=INT64, producerEpoch=INT16, baseSequence=INT32, count=INT32),
-    ),
-)
+BATCH, *_MESSAGES = map(_make_plan, table("record_formats")["formats"])
 """A batch up to its records."""
 
 BATCH_SIZE = sum(step.minimum for step in BATCH.steps)
 BATCH_AT = fixed_places(BATCH.steps)
+BATCH_BITS = {bits.spec.name: bits.mask for leaf in leaves_of(BATCH.steps) for bits in leaf.bits}
+"""What the attributes of a batch say; those of a message say the first one or two."""
 
-
-def _message(magic: int) -> Plan:
-    steps = (
-        *_fixed(offset=INT64),
-        Leaf(LayoutSpec("length", "int32"), INT32),
-        _crc(zlib.crc32),
-        *_fixed(magic=INT8),
-        Leaf(LayoutSpec("attributes", "int8"), INT8, bits=BATCH_BITS[: 1 + magic]),
-        *(_fixed(timestamp=INT64) if magic else ()),
-        *(Leaf(spec, SizedBytes("bytes", LENGTHS["int32"], nullable=True)) for spec in (KEY, VALUE)),
-    )
-    return Plan("Message", magic, steps)
-
-
-MESSAGES = {magic: _message(magic) for magic in (0, 1)}
+COMPRESSION, APPEND_TIME, CONTROL = (BATCH_BITS[name] for name in ("compression", "timestampType", "control"))
+MESSAGES = {plan.version: plan for plan in _MESSAGES}
 """A message of formats before batches, by its magic."""
 
 ENTRY = Struct(">qi")
@@ -99,6 +80,7 @@ MESSAGE_MINIMUM = {magic: sum(step.minimum for step in plan.steps) - ENTRY.size 
 """The least that the length of a message may be."""
 
 RECORDS, MESSAGE_SET, HEADERS = (Many(name, "array") for name in ("records", "messages", "headers"))
+KEY, VALUE = FieldSpec("key", "bytes"), FieldSpec("value", "bytes")
 OFFSET = FieldSpec("offset", "varint")
 TIMESTAMP = FieldSpec("timestamp", "varlong", timestamp)
 HEADER_KEY = FieldSpec("key", "string")

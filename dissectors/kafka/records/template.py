@@ -34,7 +34,7 @@ TOGETHER = 1 << 20
 _Item = TypeVar("_Item")
 
 _LENGTH_AT, _ATTRIBUTES_AT = (layout.BATCH_AT[name][0] for name in ("length", "attributes"))
-_WHOLE = layout.COMPRESSION.mask | layout.CONTROL.mask
+_WHOLE = layout.COMPRESSION | layout.CONTROL
 """Attributes of batches that are not divided."""
 
 

@@ -80,7 +80,7 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
     for _ in range(_GLANCES):
         if at + _GLANCE > stop:
             return at + layout.MAGIC_AT < stop
-        if data[at + _CODEC_AT.get(data[at + layout.MAGIC_AT], _CODEC_AT[0])] & layout.COMPRESSION.mask:
+        if data[at + _CODEC_AT.get(data[at + layout.MAGIC_AT], _CODEC_AT[0])] & layout.COMPRESSION:
             return True
         at += layout.ENTRY.size + int.from_bytes(data[at + 8 : at + layout.ENTRY.size])
     return True
