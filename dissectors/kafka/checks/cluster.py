@@ -21,6 +21,7 @@ from dissectors.kafka.reports.fields import (
     ANSWERS,
     REQUESTS,
     list_fetched,
+    list_partitions,
     list_produced,
     name_topic,
     read_error,
@@ -69,14 +70,11 @@ class LeaderChanges(Check):
         brokers = {number(each, "nodeId", _NOBODY) for each in structs(event.values.get("brokers"))}
         moved: dict[tuple[int, int], list[str]] = {}
         longest = 0
-        for topic in structs(event.values.get("topics")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")) if name else ():
-                index = number(each, "partitionIndex", -1)
-                change = self.lead(event, (cluster, name or "", index), each)
-                if change is not None:
-                    longest = max(longest, change[2])
-                    moved.setdefault(change[:2], []).append(f"{name}[{index}]")
+        for name, index, each in list_partitions(event, event.values.get("topics")):
+            change = self.lead(event, (cluster, name, index), each) if name else None
+            if change is not None:
+                longest = max(longest, change[2])
+                moved.setdefault(change[:2], []).append(f"{name}[{index}]")
         for (old, new), partitions in moved.items():
             self.report(old, new, partitions, longest, has_left=bool(brokers) and old not in brokers)
 
@@ -172,9 +170,8 @@ class ControllerChanges(Check):
 
     def list_leaders(self, event: MessageEvent) -> list[tuple[int, int]]:
         """Returns the leader and the epoch that a message names."""
-        topics = structs(event.values.get("topics"))
-        partitions = (each for topic in topics for each in structs(topic.get("partitions")))
-        return [(number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1)) for each in partitions]
+        partitions = list_partitions(event, event.values.get("topics"))
+        return [(number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1)) for _, _, each in partitions]
 
     def report(self, known: _Leader, leader: int, epoch: int, event: MessageEvent, *, resigned: bool) -> None:
         """Reports that another broker is the controller now."""

@@ -32,28 +32,21 @@ from dissectors.check import Check
 from dissectors.correlator import (
     ANSWERS_OF_IGNORED,
     BoundedTable,
-    Handler,
     MessageEvent,
-    MessageKind,
     NumberedKey,
-    QuietTest,
-    Subscription,
     for_request,
     merge_by,
-    subscribe,
 )
 from dissectors.finding import Finding, Severity
-from dissectors.message import Path, Role
+from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import structs
 
-KAFKA, PRODUCE = "kafka", 0
 _DATA = "topicData"
-
-WHERE = frozenset({(_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index")})
+_WHERE = ((_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index"))
 """The fields that tell topic and partition."""
 
-RECORDS = (_DATA, "partitionData", "records")
+_RECORDS = (_DATA, "partitionData", "records")
 """The path to a batch."""
 
 
@@ -69,15 +62,6 @@ class ProducedBatch(NamedTuple):
         """Formats as `topic[partition]` for people, with the topic's name."""
         known = event.resolve_name("topic", self.topic) if self.by_id else None
         return f"{known or self.topic}[{self.partition}]"
-
-
-def on_produce(handle: Handler, *paths: Path, quiet: Mapping[Path, int | QuietTest]) -> dict[MessageKind, Subscription]:
-    """Makes subscriptions to Produce requests, with the fields that the handler reads besides WHERE.
-
-    quiet: what fields of batches are in requests that mean nothing to it.
-    """
-    kinds = [(KAFKA, PRODUCE, role) for role in (Role.REQUEST, Role.ONEWAY)]
-    return subscribe(kinds, handle, {*WHERE, *paths}, merge_by(None, quiet=quiet))
 
 
 def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
@@ -161,10 +145,10 @@ class SequenceCheck(Check):
             who = _format_producer(event, producer)
             self.emit(Finding(severity, code, f"{each.place(event)}: {who}, epoch {epoch}, {text}"))
 
-    on = on_produce(
-        receive_produce,
-        *((*RECORDS, name) for name in ("producerId", "producerEpoch", "baseSequence", "count")),
-        quiet={(*RECORDS, "producerId"): -1},
+    on = subscribe_to(
+        *("Produce", REQUESTS, receive_produce, *_WHERE),
+        *((*_RECORDS, name) for name in ("producerId", "producerEpoch", "baseSequence", "count")),
+        merge=merge_by(None, quiet={(*_RECORDS, "producerId"): -1}),
     )
 
 
@@ -205,7 +189,6 @@ def _format_producer(event: MessageEvent, producer: int) -> str:
     return f"producer {producer}{f' ({name})' if name else ''}"
 
 
-FETCH = 1
 MOST_SESSIONS = 100_000
 """Sessions that are remembered."""
 
@@ -256,16 +239,11 @@ class FetchSessionCheck(Check):
         self.epochs[event.stream, session] = epoch, event.losses
         self.epochs.renew((event.stream, session))
 
-    on = subscribe(
-        [(KAFKA, FETCH, Role.REQUEST)],
-        receive_fetch,
-        {("sessionId",), ("sessionEpoch",)},
-        merge_by(None, quiet={("sessionId",): 0, ("sessionEpoch",): -1}),
-    ) | subscribe(
-        [(KAFKA, FETCH, Role.RESPONSE)],
-        for_request(receive_answer),
-        {("sessionId",), ("errorCode",)},
-        ANSWERS_OF_IGNORED,
+    on = subscribe_to(
+        *("Fetch", REQUESTS, receive_fetch, "sessionId", "sessionEpoch"),
+        merge=merge_by(None, quiet={("sessionId",): 0, ("sessionEpoch",): -1}),
+    ) | subscribe_to(
+        *("Fetch", ANSWERS, for_request(receive_answer), "sessionId", "errorCode"), merge=ANSWERS_OF_IGNORED
     )
 
 
@@ -303,11 +281,10 @@ class ClockCheck(Check):
                 text = f"{each.place(event)}: a record's time is {_format_span(now - first)} before the capture's"
                 self.note("far-timestamp", text)
 
-    on = on_produce(
-        receive_produce,
-        *((*RECORDS, name) for name in ("baseTimestamp", "maxTimestamp", "timestamp")),
-        (*RECORDS, "messages", "timestamp"),
-        quiet={(*RECORDS, name): _is_near for name in ("baseTimestamp", "maxTimestamp")},
+    on = subscribe_to(
+        *("Produce", REQUESTS, receive_produce, *_WHERE, (*_RECORDS, "messages", "timestamp")),
+        *((*_RECORDS, name) for name in ("baseTimestamp", "maxTimestamp", "timestamp")),
+        merge=merge_by(None, quiet={(*_RECORDS, name): _is_near for name in ("baseTimestamp", "maxTimestamp")}),
     )
 
 

@@ -8,8 +8,7 @@ for the first or last offset (ListOffsets) and continues there, according to its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, MessageEvent, for_request, merge_by
@@ -18,8 +17,8 @@ from dissectors.kafka.reports.fields import (
     ANSWERS,
     REQUESTS,
     list_fetched,
+    list_partitions,
     list_produced,
-    name_topic,
     read_error,
     subscribe_to,
 )
@@ -83,18 +82,15 @@ class SizeLimits(Check):
             if (error := read_error(each)) in _TOO_LARGE and (name in self.limits or _ANY in self.limits)
         }
         request = event.read_partner() if refused else {}
-        for topic in structs(request.get("topicData")):
-            name = name_topic(event, topic) or ""
-            for each in structs(topic.get("partitionData")):
-                place = name, number(each, "index", -1)
-                sizes = [_HEAD + number(batch, "length") for batch in structs(each.get("records"))]
-                known = self.limits.get(name) or self.limits.get(_ANY)
-                if place in refused and known is not None and sizes and max(sizes) > known[0]:
-                    sentence = (
-                        f"the batch for {name}[{place[1]}] has {max(sizes):,} bytes, and the topic takes at most "
-                        f"{known[0]:,} ({known[1]})"
-                    )
-                    self.emit(Finding(Severity.ERROR, "message-refused", sentence, subject=f"topic {name}"))
+        for name, index, each in list_partitions(event, request.get("topicData"), "partitionData", "index"):
+            sizes = [_HEAD + number(batch, "length") for batch in structs(each.get("records"))]
+            known = self.limits.get(name) or self.limits.get(_ANY)
+            if (name, index) in refused and known is not None and sizes and max(sizes) > known[0]:
+                sentence = (
+                    f"the batch for {name}[{index}] has {max(sizes):,} bytes, and the topic takes at most "
+                    f"{known[0]:,} ({known[1]})"
+                )
+                self.emit(Finding(Severity.ERROR, "message-refused", sentence, subject=f"topic {name}"))
 
     on = (
         subscribe_to("CreateTopics", REQUESTS, receive_topics, *_list_paths("topics", "name"))
@@ -136,31 +132,22 @@ class OffsetResets(Check):
             (name, index) for name, index, each in list_fetched(event) if read_error(each) == "OFFSET_OUT_OF_RANGE"
         }
         request = event.read_partner() if refused else {}
-        for topic in structs(request.get("topics")):
-            name = name_topic(event, topic) or ""
-            for each in structs(topic.get("partitions")):
-                place = name, number(each, "partition", -1)
-                if place in refused:
-                    self.lost[(host_of(event.client), event.client_name, *place)] = number(each, "fetchOffset", -1)
+        for name, index, each in list_partitions(event, request.get("topics"), index="partition"):
+            if (name, index) in refused:
+                self.lost[(host_of(event.client), event.client_name, name, index)] = number(each, "fetchOffset", -1)
 
     def ask(self, event: MessageEvent) -> None:
         """Notes for which offsets a client asks with ListOffsets."""
         lookups = [
             _Reset((host_of(event.client), event.client_name, name, index), number(each, "timestamp"))
-            for topic in structs(event.values.get("topics") if len(self.lost) else None)
-            for name in [name_topic(event, topic) or ""]
-            for each in structs(topic.get("partitions"))
-            for index in [number(each, "partitionIndex", -1)]
+            for name, index, each in list_partitions(event, event.values.get("topics") if len(self.lost) else None)
         ]
         self.await_answer(event, lookups)
 
     def answer(self, lookups: list[_Reset], event: MessageEvent) -> None:
         """Handles the answer to ListOffsets, which tells where a consumer goes on."""
-        offsets: dict[tuple[str, int], Mapping[str, Any]] = {
-            (name_topic(event, topic) or "", number(each, "partitionIndex", -1)): each
-            for topic in structs(event.values.get("topics"))
-            for each in structs(topic.get("partitions"))
-        }
+        partitions = list_partitions(event, event.values.get("topics"))
+        offsets = {(name, index): each for name, index, each in partitions}
         for each in lookups:
             _, client, name, index = each.reader
             found = offsets.get((name, index))

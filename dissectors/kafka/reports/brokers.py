@@ -19,14 +19,16 @@ from dissectors.kafka.reports.fields import (
     REQUESTS,
     format_counts,
     list_fetched,
+    list_partitions,
     name_topic,
     read_error,
+    read_replica,
     subscribe_to,
 )
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import number, struct, structs, text
+from dissectors.values import number, structs, text
 from dissectors.wire.times import lasting
 
 METADATA_LOG = "__cluster_metadata"
@@ -181,25 +183,23 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_vote(self, event: MessageEvent) -> None:
         """Counts a Vote request: a candidate asks for votes."""
-        for topic in structs(event.values.get("topics")):
-            for each in structs(topic.get("partitions")):
-                candidate = number(each, "candidateId", number(each, "replicaId", -1))
-                epoch = number(each, "candidateEpoch", number(each, "replicaEpoch", -1))
-                row = self.find_broker(event, candidate)
-                if row is not None:
-                    row.votes += 1
-                    add_name(row.controller_epochs, f"{epoch} (candidate)")
-                    row.note("asks for votes", event)
+        for _, _, each in list_partitions(event, event.values.get("topics")):
+            candidate = number(each, "candidateId", number(each, "replicaId", -1))
+            epoch = number(each, "candidateEpoch", number(each, "replicaEpoch", -1))
+            row = self.find_broker(event, candidate)
+            if row is not None:
+                row.votes += 1
+                add_name(row.controller_epochs, f"{epoch} (candidate)")
+                row.note("asks for votes", event)
 
     def receive_leader(self, event: MessageEvent) -> None:
         """Notes a BeginQuorumEpoch: a new leader announces itself."""
-        for topic in structs(event.values.get("topics")):
-            for each in structs(topic.get("partitions")):
-                row = self.find_broker(event, number(each, "leaderId", -1))
-                if row is not None:
-                    row.controller = "leads"
-                    add_name(row.controller_epochs, str(number(each, "leaderEpoch", -1)))
-                    row.note("leads", event)
+        for _, _, each in list_partitions(event, event.values.get("topics")):
+            row = self.find_broker(event, number(each, "leaderId", -1))
+            if row is not None:
+                row.controller = "leads"
+                add_name(row.controller_epochs, str(number(each, "leaderEpoch", -1)))
+                row.note("leads", event)
 
     def receive_registration(self, event: MessageEvent) -> None:
         """Counts a BrokerRegistration request (KIP-631) of its broker, and notes the rack."""
@@ -225,18 +225,14 @@ class BrokerReport(Report[BrokerRow]):
 
     def receive_fetch(self, event: MessageEvent) -> None:
         """Notes a Fetch of a consumer or of a follower."""
-        values = event.values
-        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
-        follower = self.find_broker(event, replica)
+        follower = self.find_broker(event, read_replica(event.values))
         if follower is None:
             self.receive_request(event)
             return
-        offsets = {}
-        for topic in structs(values.get("topics")):
-            name = name_topic(event, topic) or ""
-            follower.metadata_fetches += name == METADATA_LOG
-            for each in structs(topic.get("partitions")):
-                offsets[name, number(each, "partition", -1)] = number(each, "fetchOffset", -1)
+        topics = structs(event.values.get("topics"))
+        follower.metadata_fetches += sum(name_topic(event, topic) == METADATA_LOG for topic in topics)
+        partitions = list_partitions(event, topics, index="partition")
+        offsets = {(name, index): number(each, "fetchOffset", -1) for name, index, each in partitions}
         follower.follower_fetches += 1
         self.await_answer(event, (follower, offsets))
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.kafka.reports.assignments import list_subscribed_topics, read_assignment
-from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, read_error, subscribe_to
+from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, list_errors, read_error, subscribe_to
 from dissectors.kafka.reports.group_state import (
     COMPLETE,
     EMPTY,
@@ -249,10 +249,7 @@ def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 def answer_commit(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
     """Handles an answer to OffsetCommit that has an error of the group."""
-    errors = {
-        read_error(each) for topic in structs(event.values.get("topics")) for each in structs(topic.get("partitions"))
-    }
-    for error in sorted(each for each in errors if each is not None):
+    for error in sorted(set(list_errors(event.values))):
         if call.group.row is not None:
             call.group.row.fail(error, event)
 

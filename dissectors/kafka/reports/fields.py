@@ -10,7 +10,7 @@ from dissectors.correlator import Handler, Merge, MessageEvent, MessageKind, Sub
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.message import Path, Role
-from dissectors.values import number, structs
+from dissectors.values import number, struct, structs
 from dissectors.wire.embedded import EmbeddedValue
 
 KAFKA = "kafka"
@@ -106,19 +106,27 @@ def _read_once(read: Callable[[MessageEvent], Listed]) -> Callable[[MessageEvent
     return get
 
 
-def _list_partitions(event: MessageEvent, topics: str, partitions: str, index: str) -> Listed:
+def list_partitions(
+    event: MessageEvent, topics: object, partitions: str = "partitions", index: str = "partitionIndex"
+) -> Listed:
+    """Returns the partitions in an array of topics."""
     found: Listed = []
-    for topic in structs(event.values.get(topics)):
+    for topic in structs(topics):
         name = name_topic(event, topic) or ""
         found += [(name, number(each, index, -1), each) for each in structs(topic.get(partitions))]
     return found
+
+
+def read_replica(values: Mapping[str, Any]) -> int:
+    """Returns the broker that a Fetch is of, as a follower; less than zero for a consumer."""
+    return max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
 
 
 @_read_once
 def list_batches(event: MessageEvent) -> Listed:
     """Returns the headers of the batches of a Produce request."""
     found: Listed = []
-    for name, index, partition in _list_partitions(event, "topicData", "partitionData", "index"):
+    for name, index, partition in list_partitions(event, event.values.get("topicData"), "partitionData", "index"):
         found += [(name, index, batch) for batch in structs(partition.get("records")) if "count" in batch]
     return found
 
@@ -126,13 +134,13 @@ def list_batches(event: MessageEvent) -> Listed:
 @_read_once
 def list_produced(event: MessageEvent) -> Listed:
     """Returns the partitions of an answer to Produce."""
-    return _list_partitions(event, "responses", "partitionResponses", "index")
+    return list_partitions(event, event.values.get("responses"), "partitionResponses", "index")
 
 
 @_read_once
 def list_fetched(event: MessageEvent) -> Listed:
     """Returns the partitions of an answer to Fetch."""
-    return _list_partitions(event, "responses", "partitions", "partitionIndex")
+    return list_partitions(event, event.values.get("responses"))
 
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:

@@ -20,7 +20,15 @@ from dissectors.kafka.reports.assignments import (
     read_heartbeat_assignment,
 )
 from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
-from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, format_counts, read_error, subscribe_to
+from dissectors.kafka.reports.fields import (
+    ANSWERS,
+    KAFKA,
+    REQUESTS,
+    format_counts,
+    list_errors,
+    read_error,
+    subscribe_to,
+)
 from dissectors.kafka.reports.group_state import EXPECTED
 from dissectors.kafka.reports.heartbeat_groups import MISSED
 from dissectors.message import Role
@@ -211,9 +219,7 @@ class MemberReport(Report[MemberRow]):
     def answer_commit(self, pending: _Pending, event: MessageEvent) -> None:
         """Notes that offsets were committed, or that some were refused."""
         group, id, _, _ = pending
-        topics = structs(event.values.get("topics"))
-        errors = (read_error(each) for topic in topics for each in structs(topic.get("partitions")))
-        for error in dict.fromkeys(each for each in errors if each is not None):
+        for error in dict.fromkeys(list_errors(event.values)):
             self.fail(group, id, error, event)
 
     def fail(self, group: str, id: str | None, error: str, event: MessageEvent) -> None:

@@ -23,15 +23,16 @@ from dissectors.kafka.reports.fields import (
     list_errors,
     list_fetched,
     list_numbers,
+    list_partitions,
     list_produced,
-    name_topic,
     read_error,
+    read_replica,
     subscribe_to,
 )
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import number, struct, structs
+from dissectors.values import number, structs
 
 MOVED = frozenset({"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"})
 
@@ -122,17 +123,15 @@ class PartitionReport(Report[PartitionRow]):
 
     def receive_metadata(self, event: MessageEvent) -> None:
         """Notes the leaders and replicas in a Metadata answer."""
-        for topic in structs(event.values.get("topics")):
-            name = name_topic(event, topic) or ""
-            for each in structs(topic.get("partitions")):
-                row = self.find_partition(event, name, number(each, "partitionIndex", -1))
-                if row is None:
-                    continue
-                row.lead(event, number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1))
-                row.replicas = len(list_numbers(each.get("replicaNodes")))
-                self.note_in_sync(event, row, list_numbers(each.get("isrNodes")))
-                for broker in list_numbers(each.get("offlineReplicas")):
-                    add_name(row.offline, str(broker))
+        for name, index, each in list_partitions(event, event.values.get("topics")):
+            row = self.find_partition(event, name, index)
+            if row is None:
+                continue
+            row.lead(event, number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1))
+            row.replicas = len(list_numbers(each.get("replicaNodes")))
+            self.note_in_sync(event, row, list_numbers(each.get("isrNodes")))
+            for broker in list_numbers(each.get("offlineReplicas")):
+                add_name(row.offline, str(broker))
 
     def note_in_sync(self, event: MessageEvent, row: PartitionRow, brokers: list[int]) -> None:
         """Notes the brokers in sync, and whether they have changed."""
@@ -180,14 +179,11 @@ class PartitionReport(Report[PartitionRow]):
 
     def receive_fetch(self, event: MessageEvent) -> None:
         """Notes who reads partitions; a follower has a replica id."""
-        replica = max(number(each, "replicaId", -1) for each in (event.values, struct(event.values, "replicaState")))
-        self.await_answer(event, replica < 0)
+        self.await_answer(event, read_replica(event.values) < 0)
 
     def receive_fetches(self, merged: MergedMessages) -> None:
         """Handles many requests at once of consumers, or of a follower."""
-        values = merged.first.values
-        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
-        self.await_answers(merged, replica < 0)
+        self.await_answers(merged, read_replica(merged.first.values) < 0)
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Counts what an answer to Fetch brings."""

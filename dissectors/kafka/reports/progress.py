@@ -23,14 +23,15 @@ from dissectors.kafka.reports.fields import (
     format_counts,
     list_errors,
     list_fetched,
-    name_topic,
+    list_partitions,
     read_error,
+    read_replica,
     subscribe_to,
 )
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import host_of, number, struct, structs, text
+from dissectors.values import host_of, number, structs, text
 
 Reader = tuple[str | None, str]
 """Client id and host."""
@@ -210,35 +211,27 @@ class ProgressReport(Report[ProgressRow]):
 
     def receive_fetch(self, event: MessageEvent) -> None:
         """Notes the positions in a Fetch of a consumer; Fetches of followers are ignored."""
-        values = event.values
-        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
-        if replica >= 0:
+        if read_replica(event.values) >= 0:
             return
         reader = self.find_reader(event)
         self.await_answer(event, reader)
-        for topic in structs(values.get("topics")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                offset = number(each, "fetchOffset", _NO_OFFSET)
-                row = self.find_row(event, self.groups.get(reader), name, number(each, "partition", -1), reader)
-                if row is not None:
-                    row.ask(offset)
+        group = self.groups.get(reader)
+        for name, index, each in list_partitions(event, event.values.get("topics"), index="partition"):
+            row = self.find_row(event, group, name, index, reader)
+            if row is not None:
+                row.ask(number(each, "fetchOffset", _NO_OFFSET))
 
     def receive_fetches(self, merged: MergedMessages) -> None:
         """Handles many requests at once of consumers for the same partitions."""
         event = merged.first
         reader = self.find_reader(event)
         self.await_answers(merged, reader)
-        rows, offsets = merged.list_rows(), iter(merged.list_numbers(_OFFSET))
-        for topic in structs(event.values.get("topics")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                row = self.find_row(
-                    event, self.groups.get(reader), name, number(each, "partition", -1), reader, merged.last_row
-                )
-                sought = next(offsets)
-                if row is not None:
-                    self.add_news(row, zip(rows, sought, strict=True))
+        rows, group = merged.list_rows(), self.groups.get(reader)
+        partitions = list_partitions(event, event.values.get("topics"), index="partition")
+        for (name, index, _), sought in zip(partitions, merged.list_numbers(_OFFSET), strict=True):
+            row = self.find_row(event, group, name, index, reader, merged.last_row)
+            if row is not None:
+                self.add_news(row, zip(rows, sought, strict=True))
 
     def receive_fetched(self, event: MessageEvent) -> None:
         """Handles the answer to a consumer's Fetch."""
@@ -321,8 +314,8 @@ class ProgressReport(Report[ProgressRow]):
         reader = self.find_reader(event)
         self.groups[reader] = group
         self.await_answer(event, group)
-        for name, each in self.list_partitions(event):
-            row = self.find_row(event, group, name, number(each, "partitionIndex", -1), reader)
+        for name, index, each in list_partitions(event, event.values.get("topics")):
+            row = self.find_row(event, group, name, index, reader)
             offset = number(each, "committedOffset", _NO_OFFSET)
             if row is not None and offset >= 0:
                 row.hear(event)
@@ -331,9 +324,9 @@ class ProgressReport(Report[ProgressRow]):
     def receive_committed(self, event: MessageEvent) -> None:
         """Handles the answer: what was refused."""
         group = self.take_request(event)
-        for name, each in self.list_partitions(event) if isinstance(group, str) else ():
+        for name, index, each in list_partitions(event, event.values.get("topics") if group is not None else None):
             error = read_error(each)
-            row = self.rows.get((group, name, number(each, "partitionIndex", -1), None)) if error else None
+            row = self.rows.get((group, name, index, None)) if error else None
             if row is not None and error is not None:
                 row.failures[error] += 1
                 row.note("refused", event)
@@ -342,20 +335,11 @@ class ProgressReport(Report[ProgressRow]):
         """Handles the answer to OffsetFetch: the offsets from which the group continues."""
         for each in structs(event.values.get("groups")):
             group = text(each, "groupId")
-            for topic in structs(each.get("topics")) if group is not None else ():
-                name = name_topic(event, topic)
-                for partition in structs(topic.get("partitions")):
-                    offset = number(partition, "committedOffset", _NO_OFFSET)
-                    if offset >= 0 and name is not None:
-                        row = self.find((group, name, number(partition, "partitionIndex", -1), None), event)
-                        row.committed = offset if row.committed is None else row.committed
-
-    def list_partitions(self, event: MessageEvent) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """Returns topic and partition of a commit or its answer."""
-        for topic in structs(event.values.get("topics")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                yield name, each
+            for name, index, partition in list_partitions(event, each.get("topics") if group is not None else None):
+                offset = number(partition, "committedOffset", _NO_OFFSET)
+                if offset >= 0 and name:
+                    row = self.find((group, name, index, None), event)
+                    row.committed = offset if row.committed is None else row.committed
 
     on = (
         subscribe_to(_BEATS, REQUESTS, receive_member, "groupId")
