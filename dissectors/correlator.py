@@ -27,7 +27,7 @@ from dissectors.slotted import make_slotted
 LIMIT = 65_536
 """Entries of a table, unless it says otherwise."""
 
-SECOND = 1_000_000_000
+MILLISECOND, SECOND = 1_000_000, 1_000_000_000
 
 MessageKind = tuple[str, int | None, Role]
 """Protocol, code and role of a message."""

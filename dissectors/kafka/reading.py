@@ -52,11 +52,6 @@ def body_plan(key: int, version: int, response: bool) -> Plan | None:
     return resolve(body_schema(key, response), min(version, api.versions.high))
 
 
-def plan_of(message: bytes, context: Context) -> Plan | None:
-    """Returns the plan that reads this frame's body, or None when nothing can."""
-    return reading_of(message, context).plan
-
-
 def reading_of(message: bytes, context: Context) -> Reading:
     """Chooses the plan of a frame by its context and, where these do not decide, by its bytes."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE

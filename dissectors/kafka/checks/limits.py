@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, MessageEvent, for_request, merge_by
 from dissectors.finding import Finding, Severity
+from dissectors.kafka.records.layout import ENTRY
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     REQUESTS,
@@ -29,9 +30,6 @@ _OF_TOPIC, _OF_BROKER = 2, 4
 """Types of resources that have settings."""
 
 _LIMITS = {"max.message.bytes": _OF_TOPIC, "message.max.bytes": _OF_BROKER}
-_HEAD = 12
-"""Bytes of a batch before what its length counts."""
-
 _ANY = ""
 
 _ALTER = "AlterConfigs IncrementalAlterConfigs"
@@ -83,7 +81,7 @@ class SizeLimits(Check):
         }
         request = event.read_partner() if refused else {}
         for name, index, each in list_partitions(event, request.get("topicData"), "partitionData", "index"):
-            sizes = [_HEAD + number(batch, "length") for batch in structs(each.get("records"))]
+            sizes = [ENTRY.size + number(batch, "length") for batch in structs(each.get("records"))]
             known = self.limits.get(name) or self.limits.get(_ANY)
             if (name, index) in refused and known is not None and sizes and max(sizes) > known[0]:
                 sentence = (

@@ -8,15 +8,13 @@ had taken its transactional id. Another producer is visible by its InitProducerI
 from __future__ import annotations
 
 from dissectors.check import Check
-from dissectors.correlator import BoundedTable, MessageEvent, for_request, merge_by
+from dissectors.correlator import MILLISECOND, BoundedTable, MessageEvent, for_request, merge_by
 from dissectors.finding import Finding, Severity
 from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, read_error, subscribe_to
 from dissectors.kafka.reports.transactions import TIMEOUT_ERRORS
 from dissectors.slotted import make_slotted
 from dissectors.values import number, text
 from dissectors.wire.times import lasting
-
-_MS = 1_000_000
 
 
 @make_slotted(frozen=False, eq=False)
@@ -41,7 +39,7 @@ class TransactionTimeouts(Check):
         """Notes an InitProducerId request: a producer takes a transactional id."""
         id = text(event.values, "transactionalId")
         if id is not None:
-            self.producers[id] = _Producer(event.stream, number(event.values, "transactionTimeoutMs") * _MS)
+            self.producers[id] = _Producer(event.stream, number(event.values, "transactionTimeoutMs") * MILLISECOND)
 
     def add(self, event: MessageEvent) -> None:
         """Notes a request that begins a transaction, or adds to it."""

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dissectors.kafka.guessing.weighing import ENTRIES, LAYOUTS, LOOKED_AT, TAGS, TEXT, Piece, Scales
+from dissectors.kafka.records.layout import MAGIC_AT
 from dissectors.wire.varint import Unfit
 
 _VARINT = 5
-_LOOKED_AT = {TEXT: LOOKED_AT, ENTRIES: 17}
+_LOOKED_AT = {TEXT: LOOKED_AT, ENTRIES: MAGIC_AT + 1}
 """Bytes of contents that their price depends on."""
 
 

@@ -9,7 +9,7 @@ the same rules through an Access: values.py implements it for values, fields.py 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -171,6 +171,16 @@ def list_modules() -> Mapping[str, str]:
 def list_modules_by_id() -> Mapping[str, str]:
     """Returns the owners of internal topics by topic id, for topics whose id is fixed."""
     return {number: list_modules()[name] for number, name in table("quirks")["topicIds"].items()}
+
+
+def topic_key(names: Container[str]) -> str:
+    """Returns the member by which a message knows topics: one of TOPIC_NAMES, or TOPIC_ID."""
+    return next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in names)
+
+
+def modules_by(key: str) -> Mapping[str, str]:
+    """Returns the modules of internal topics by what this member of a topic says."""
+    return list_modules_by_id() if key == TOPIC_ID else list_modules()
 
 
 def find_module(access: Access[S], topic: S, site: RecordSite) -> tuple[str | None, bool]:

@@ -13,12 +13,11 @@ from dissectors.kafka.nested.payload_detection import DetectedPayload
 from dissectors.kafka.nested.rules import (
     RECORDS,
     TOPIC_ID,
-    TOPIC_NAMES,
     Hints,
     RecordSite,
-    list_modules,
-    list_modules_by_id,
     list_sites,
+    modules_by,
+    topic_key,
     unfold_partition,
     unfold_sites,
 )
@@ -82,8 +81,7 @@ def _topic_key(plan: Plan, site: RecordSite) -> str:
     """By which name topics are known in a version."""
     topics = next(step for step in plan.steps if isinstance(step, Array) and step.spec.name == site.topics)
     assert isinstance(topics.element, Struct)
-    names = {step.spec.name for step in members_of(topics.element.steps)}
-    return next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in names)
+    return topic_key({step.spec.name for step in members_of(topics.element.steps)})
 
 
 def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode:
@@ -95,7 +93,7 @@ def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode
     from dissectors.kafka.records.values import fill  # a message without records does not pay for them
 
     by_content = by_content and name == TOPIC_ID
-    known = list_modules_by_id() if name == TOPIC_ID else list_modules()
+    known = modules_by(name)
 
     def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
         budget.later = []

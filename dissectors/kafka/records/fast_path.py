@@ -129,17 +129,8 @@ class _Batches(NamedTuple):
 
     def select(self, chosen: Ints | Bools | slice) -> _Batches:
         """Returns the batches that an index array, a mask or a slice selects."""
-        field, message, at, begin, stop, attributes, heads = self
-        total, base, first_time, settled, append_time = heads
-        return _Batches(
-            field[chosen],
-            message[chosen],
-            at[chosen],
-            begin[chosen],
-            stop[chosen],
-            attributes[chosen],
-            Heads(total[chosen], base[chosen], first_time[chosen], settled[chosen], append_time[chosen]),
-        )
+        heads = Heads._make(column[chosen] for column in self.heads)
+        return _Batches._make([*(column[chosen] for column in self[:-1]), heads])
 
 
 def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:

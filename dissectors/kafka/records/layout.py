@@ -70,8 +70,8 @@ MESSAGES = {plan.version: plan for plan in _MESSAGES}
 ENTRY = Struct(">qi")
 """What every entry begins with: offset, and the length of what follows."""
 
-MAGIC_AT = BATCH_AT["magic"][0]
-"""Where the magic stands, in a batch and in a message."""
+LENGTH_AT, MAGIC_AT = (BATCH_AT[name][0] for name in ("length", "magic"))
+"""Where length and magic stand, in a batch and in a message."""
 
 CHECKED_FROM = BATCH_AT["attributes"][0]
 """Where in a batch the bytes begin that its checksum covers."""

@@ -33,7 +33,7 @@ TOGETHER = 1 << 20
 
 _Item = TypeVar("_Item")
 
-_LENGTH_AT, _ATTRIBUTES_AT = (layout.BATCH_AT[name][0] for name in ("length", "attributes"))
+_ATTRIBUTES_AT, _ = layout.BATCH_AT["attributes"]
 _WHOLE = layout.COMPRESSION | layout.CONTROL
 """Attributes of batches that are not divided."""
 
@@ -136,7 +136,7 @@ def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
     if layout.Head.of(batch).append_time is not None:
         raise NotTemplatable
     count, base, first_time = (batch[name] for name in ("count", "baseOffset", "baseTimestamp"))
-    size = Term(at + _LENGTH_AT, 4, "i")
+    size = Term(at + layout.LENGTH_AT, 4, "i")
     batch["length"], batch["magic"] = builder.encloses(size, 0, at + layout.ENTRY.size, stop), plain(batch["magic"])
     if not count.value:
         batch["records"], batch["count"] = [], count.specialise()

@@ -82,7 +82,7 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
             return at + layout.MAGIC_AT < stop
         if data[at + _CODEC_AT.get(data[at + layout.MAGIC_AT], _CODEC_AT[0])] & layout.COMPRESSION:
             return True
-        at += layout.ENTRY.size + int.from_bytes(data[at + 8 : at + layout.ENTRY.size])
+        at += layout.ENTRY.size + int.from_bytes(data[at + layout.LENGTH_AT : at + layout.ENTRY.size])
     return True
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
+from dissectors.correlator import MILLISECOND, BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
@@ -141,7 +141,7 @@ class BrokerReport(Report[BrokerRow]):
     def receive_answer(self, event: MessageEvent) -> None:
         """Measures how long an answer took."""
         row = self.find_server(event)
-        row.throttled_ns += number(event.values, "throttleTimeMs") * 1_000_000
+        row.throttled_ns += number(event.values, "throttleTimeMs") * MILLISECOND
         error = read_error(event.values)
         if error is not None:
             row.failures[error] += 1
@@ -152,7 +152,7 @@ class BrokerReport(Report[BrokerRow]):
         """Handles many answers at once without an error."""
         row = self.find_server(merged.first)
         row.hear_all(merged)
-        row.throttled_ns += sum(merged.sum_numbers(_THROTTLE)) * 1_000_000
+        row.throttled_ns += sum(merged.sum_numbers(_THROTTLE)) * MILLISECOND
         if merged.first.operation not in ("Fetch", _WAITING):
             row.measure(merged.list_elapsed())
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from dissectors.correlator import MessageEvent, for_request
+from dissectors.correlator import MILLISECOND, MessageEvent, for_request
 from dissectors.kafka.reports.assignments import list_subscribed_topics, read_assignment
 from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, list_errors, read_error, subscribe_to
 from dissectors.kafka.reports.group_state import (
@@ -14,6 +14,7 @@ from dissectors.kafka.reports.group_state import (
     LEFT,
     UNCHANGED,
     GroupMember,
+    GroupRequest,
     GroupState,
     RebalanceReport,
     RebalanceRow,
@@ -21,8 +22,6 @@ from dissectors.kafka.reports.group_state import (
 from dissectors.report import add_name
 from dissectors.values import number, structs, text
 from dissectors.wire.times import lasting
-
-MS = 1_000_000
 
 _REQUIRES_ID = 4
 """From this version of JoinGroup on a client without a member id is sent back with one, but for static members."""
@@ -33,28 +32,8 @@ _NO_CAUSE = ("group is already rebalancing",)
 IN_PROGRESS, UNKNOWN_MEMBER, FENCED = "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"
 
 
-class _Call(NamedTuple):
-    """A request until its answer comes: its group, member and instance, its time, and its values."""
-
-    group: GroupState
-    member: str
-    instance: str | None
-    time: int
-    values: Mapping[str, Any]
-
-
-def _make_call(report: RebalanceReport, event: MessageEvent) -> _Call | None:
-    name = text(event.values, "groupId")
-    if name is None:
-        return None
-    state = report.find_group(name, text(event.values, "protocolType"))
-    member, instance = text(event.values, "memberId") or "", text(event.values, "groupInstanceId")
-    call = _Call(state, member, instance, event.time, event.values)
-    report.await_answer(event, call)
-    known = state.members.get(member)
-    if known is not None:
-        report.hear(known, event)
-    return call
+def _receive(report: RebalanceReport, event: MessageEvent) -> GroupRequest | None:
+    return report.receive_request(event, text(event.values, "protocolType"), "groupInstanceId")
 
 
 # ---- joining
@@ -62,7 +41,7 @@ def _make_call(report: RebalanceReport, event: MessageEvent) -> _Call | None:
 
 def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
     """Handles a JoinGroup request, which begins a rebalance or joins the current one."""
-    call = _make_call(report, event)
+    call = _receive(report, event)
     if call is None:
         return
     state, row = call.group, call.group.row
@@ -84,7 +63,7 @@ def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
     row.note("join", event)
 
 
-def _explain_join(state: GroupState, call: _Call, event: MessageEvent) -> str | None:
+def _explain_join(state: GroupState, call: GroupRequest, event: MessageEvent) -> str | None:
     """Why this member joins; None for what is no cause by itself."""
     known, reason = state.members.get(call.member), text(call.values, "reason")
     topics = list_subscribed_topics(call.values.get("protocols"))
@@ -111,7 +90,7 @@ def _explain_silence(state: GroupState, event: MessageEvent) -> str | None:
     return f"{silent.name} was silent for {lasting(event.time - silent.last_seen)}, its session timeout is {timeout}"
 
 
-def answer_join(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
+def answer_join(report: RebalanceReport, call: GroupRequest, event: MessageEvent) -> None:
     """Handles the answer to JoinGroup: a member is taken in, or refused."""
     state, values, error = call.group, event.values, read_error(event.values)
     row = state.row
@@ -134,8 +113,8 @@ def answer_join(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
         state.members.pop(replaced.id)
     member = state.find_member(id, event, call.instance)
     report.hear(member, event)
-    member.timeout = number(call.values, "sessionTimeoutMs") * MS or None
-    member.waits = number(call.values, "rebalanceTimeoutMs") * MS or None
+    member.timeout = number(call.values, "sessionTimeoutMs") * MILLISECOND or None
+    member.waits = number(call.values, "rebalanceTimeoutMs") * MILLISECOND or None
     member.since = event.time
     member.topics = list_subscribed_topics(call.values.get("protocols")) or member.topics
     row.names[id] = member.name
@@ -192,7 +171,7 @@ def _settle_members(
 
 def ask_to_sync(report: RebalanceReport, event: MessageEvent) -> None:
     """Notes a SyncGroup request; the one of the leader has the assignment of all members."""
-    call = _make_call(report, event)
+    call = _receive(report, event)
     row = None if call is None else call.group.row
     if call is None or row is None or row.is_over:
         return
@@ -206,7 +185,7 @@ def ask_to_sync(report: RebalanceReport, event: MessageEvent) -> None:
         row.note("assignment", event)
 
 
-def answer_sync(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
+def answer_sync(report: RebalanceReport, call: GroupRequest, event: MessageEvent) -> None:
     """Handles the answer to SyncGroup: the member has its partitions."""
     state, row, error = call.group, call.group.row, read_error(event.values)
     if row is None:
@@ -230,10 +209,10 @@ def answer_sync(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 def beat(report: RebalanceReport, event: MessageEvent) -> None:
     """Notes a Heartbeat or an OffsetCommit of a member."""
-    _make_call(report, event)
+    _receive(report, event)
 
 
-def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
+def answer_beat(report: RebalanceReport, call: GroupRequest, event: MessageEvent) -> None:
     """Handles an error in the answer to a heartbeat: a rebalance is on, or the member is unknown."""
     state, error = call.group, read_error(event.values)
     if error is None:
@@ -247,14 +226,14 @@ def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
     _drop_member(state, call, error)
 
 
-def answer_commit(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
+def answer_commit(report: RebalanceReport, call: GroupRequest, event: MessageEvent) -> None:
     """Handles an answer to OffsetCommit that has an error of the group."""
     for error in sorted(set(list_errors(event.values))):
         if call.group.row is not None:
             call.group.row.fail(error, event)
 
 
-def _drop_member(state: GroupState, call: _Call, error: str) -> None:
+def _drop_member(state: GroupState, call: GroupRequest, error: str) -> None:
     """A member that the coordinator does not know, or that another with its instance id has replaced."""
     known = state.members.get(call.member)
     if known is not None and error in (UNKNOWN_MEMBER, FENCED):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent
 from dissectors.kafka.reports.assignments import (
@@ -19,7 +21,7 @@ from dissectors.kafka.reports.assignments import (
 from dissectors.kafka.reports.fields import format_counts
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import measure_elapsed
+from dissectors.values import measure_elapsed, text
 from dissectors.wire.times import lasting
 
 MOST_MEMBERS = 10_000
@@ -221,6 +223,16 @@ class GroupState:
         self.row.left = {f"{member.name} ({because})" if each == left else each: None for each in self.row.left}
 
 
+class GroupRequest(NamedTuple):
+    """A request of a member until its answer comes: its group, member and instance, its time, and its values."""
+
+    group: GroupState
+    member: str
+    instance: str | None
+    time: int
+    values: Mapping[str, Any]
+
+
 class RebalanceReport(Report[RebalanceRow]):
     """A report whose rows are rebalances: the groups, and how a rebalance begins and ends."""
 
@@ -233,6 +245,19 @@ class RebalanceReport(Report[RebalanceRow]):
         """Notes a message of a member."""
         member.hear(event)
         self.speakers[event.stream] = member
+
+    def receive_request(self, event: MessageEvent, kind: str | None, instance: str) -> GroupRequest | None:
+        """Keeps a request of a member for its answer. instance: the field that has the id of a static member."""
+        name = text(event.values, "groupId")
+        if name is None:
+            return None
+        state, id = self.find_group(name, kind), text(event.values, "memberId") or ""
+        request = GroupRequest(state, id, text(event.values, instance), event.time, event.values)
+        self.await_answer(event, request)
+        known = state.members.get(id)
+        if known is not None:
+            self.hear(known, event)
+        return request
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Notes that a member has closed its connection."""

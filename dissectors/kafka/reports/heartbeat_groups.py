@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-from dissectors.correlator import MessageEvent, for_request
+from dissectors.correlator import MILLISECOND, MessageEvent, for_request
 from dissectors.kafka.reports.assignments import read_heartbeat_assignment
 from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, list_texts, read_error, subscribe_to
-from dissectors.kafka.reports.group_state import COMPLETE, EMPTY, LEFT, GroupState, RebalanceReport
+from dissectors.kafka.reports.group_state import COMPLETE, EMPTY, LEFT, GroupRequest, GroupState, RebalanceReport
 from dissectors.report import add_name
 from dissectors.values import number, text
 
 JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2
 """Epochs that ask for something (ConsumerGroupHeartbeatRequest)."""
-
-MS = 1_000_000
 
 MISSED = 3
 """So many heartbeats are missed before a silence explains that a group goes on without a member.
@@ -30,33 +25,17 @@ _KINDS = {
 }
 
 
-class _Beat(NamedTuple):
-    """A heartbeat until its answer comes."""
-
-    group: GroupState
-    member: str
-    instance: str | None
-    epoch: int
-    time: int
-    values: Mapping[str, Any]
-
-
 def beat(report: RebalanceReport, event: MessageEvent) -> None:
     """Handles a ConsumerGroupHeartbeat (KIP-848), which may join, leave or change the subscription."""
-    name = text(event.values, "groupId")
-    if name is None:
+    call = report.receive_request(event, _KINDS[event.operation or ""], "instanceId")
+    if call is None:
         return
-    state = report.find_group(name, _KINDS[event.operation or ""])
-    id, instance = text(event.values, "memberId") or "", text(event.values, "instanceId")
-    epoch = number(event.values, "memberEpoch")
-    report.await_answer(event, _Beat(state, id, instance, epoch, event.time, event.values))
+    state, id, epoch = call.group, call.member, number(event.values, "memberEpoch")
     known = state.members.get(id)
-    if known is not None:
-        report.hear(known, event)
     if epoch in (LEAVE, LEAVE_FOR_A_WHILE):
         _leave(report, state, id, epoch, event)
     elif epoch == JOIN and known is None:
-        called = state.make_name(id, event.client_name, instance)
+        called = state.make_name(id, event.client_name, call.instance)
         state.explain_return(event, called)
         state.cause = f"{called} joined"
     else:
@@ -86,7 +65,7 @@ def _leave(report: RebalanceReport, state: GroupState, id: str, epoch: int, even
         state.assignment, state.owners = {}, {}
 
 
-def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> None:
+def answer_beat(report: RebalanceReport, call: GroupRequest, event: MessageEvent) -> None:
     """Notes the member's epoch, and its assignment if the answer has one."""
     state, values, error = call.group, event.values, read_error(event.values)
     if error is not None:
@@ -97,14 +76,14 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
             state.add_left(known, error)
         return
     id, epoch = text(values, "memberId") or call.member, number(values, "memberEpoch", -1)
-    if epoch < 0 or call.epoch < 0:
+    if epoch < 0 or number(call.values, "memberEpoch") < 0:
         return
     is_new = state.members.get(id) is None
     member = state.find_member(id, event, call.instance)
     member.topics = frozenset(list_texts(call.values.get("subscribedTopicNames"))) or member.topics
     report.hear(member, event)
-    member.waits = max(number(call.values, "rebalanceTimeoutMs", -1) * MS, 0) or member.waits
-    member.timeout = number(values, "heartbeatIntervalMs") * MS * MISSED or member.timeout
+    member.waits = max(number(call.values, "rebalanceTimeoutMs", -1) * MILLISECOND, 0) or member.waits
+    member.timeout = number(values, "heartbeatIntervalMs") * MILLISECOND * MISSED or member.timeout
     if is_new:
         member.since = event.time
     row = state.row

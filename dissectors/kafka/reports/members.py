@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import MessageEvent, for_request
+from dissectors.correlator import MILLISECOND, MessageEvent, for_request
 from dissectors.kafka.reports.assignments import (
     Partition,
     format_partitions,
@@ -43,7 +43,6 @@ SILENT = "silent"
 _ENDED_BY = {"UNKNOWN_MEMBER_ID": EXPELLED, "FENCED_INSTANCE_ID": FENCED, "FENCED_MEMBER_EPOCH": FENCED}
 _POLL_TIMEOUT = "poll timeout"
 _BEATS = "ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
-_MS = 1_000_000
 
 _Pending = tuple[str, str | None, str | None, Mapping[str, Any]]
 """A request until its answer comes: group, member id, instance id, and its values."""
@@ -170,9 +169,9 @@ class MemberReport(Report[MemberRow]):
         row.joined = row.joined or event.time
         row.joins += 1
         row.last_seen = max(row.last_seen or 0, event.time)
-        row.timeout_ns = number(request, "sessionTimeoutMs") * _MS or row.timeout_ns
+        row.timeout_ns = number(request, "sessionTimeoutMs") * MILLISECOND or row.timeout_ns
         waits = number(request, "rebalanceTimeoutMs", -1)
-        row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
+        row.rebalance_timeout_ns = waits * MILLISECOND if waits >= 0 else row.rebalance_timeout_ns
         row.note("joined", event)
         members = {text(each, "memberId") for each in structs(event.values.get("members"))}
         for other in self.rows.values() if members else ():
@@ -209,8 +208,8 @@ class MemberReport(Report[MemberRow]):
             row.joins += 1
             row.note("joined", event)
         waits = number(request, "rebalanceTimeoutMs", -1)
-        row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
-        row.beat_ns = number(event.values, "heartbeatIntervalMs") * _MS or row.beat_ns
+        row.rebalance_timeout_ns = waits * MILLISECOND if waits >= 0 else row.rebalance_timeout_ns
+        row.beat_ns = number(event.values, "heartbeatIntervalMs") * MILLISECOND or row.beat_ns
         assignment = read_heartbeat_assignment(event)
         if assignment is not None:
             row.owned = assignment

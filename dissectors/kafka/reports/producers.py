@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
+from dissectors.correlator import MILLISECOND, BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.errors import DecodeError
 from dissectors.kafka.records.headers import CONTENT
 from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
@@ -49,7 +49,6 @@ SAMPLES, LARGEST_SAMPLE = 32, 256 * 1024
 ENOUGH = 20
 """Batches from which on the figures of a producer are worth advice."""
 
-_MS = 1_000_000
 _ACKS = {-1: "all", 0: "none", 1: "leader"}
 _NO_ANSWER = "no answer"
 _RECORDS = ("topicData", "partitionData", "records")
@@ -169,7 +168,7 @@ class ProducerRow(OpenRow):
             self.transaction = transaction
         add_name(self.acks, _ACKS.get(acks) or str(acks))
         if at > self.configured:
-            self.configured, self.timeout_ns = at, number(values, "timeoutMs") * _MS
+            self.configured, self.timeout_ns = at, number(values, "timeoutMs") * MILLISECOND
 
     def add_batches(self, topic: str, partition: int, codec: str | None, records: list[int], size: int) -> None:
         """Counts some of its batches, by their records; size: bytes of them all."""
@@ -183,7 +182,9 @@ class ProducerRow(OpenRow):
 
     def add_spans(self, first: list[int], last: list[int]) -> None:
         """Adds the times in ms between the first and the last record of batches."""
-        self.spans += sum(end - begin for begin, end in zip(first, last, strict=True) if 0 <= begin <= end) * _MS
+        self.spans += (
+            sum(end - begin for begin, end in zip(first, last, strict=True) if 0 <= begin <= end) * MILLISECOND
+        )
 
     def advise(self) -> str | None:
         """Returns advice about settings in a sentence; None if the figures need none."""
@@ -343,7 +344,7 @@ class ProducerReport(Report[ProducerRow]):
         row.hear(event)
         row.answers += 1
         row.waited += max(event.elapsed or 0, 0)
-        row.throttle_ns += number(event.values, "throttleTimeMs") * _MS
+        row.throttle_ns += number(event.values, "throttleTimeMs") * MILLISECOND
         for topic, partition, each in list_produced(event):
             error = read_error(each)
             key = keys.get((topic, partition))
@@ -365,7 +366,7 @@ class ProducerReport(Report[ProducerRow]):
         row.hear_all(merged)
         row.answers += merged.count
         row.waited += sum(max(each, 0) for each in merged.list_elapsed())
-        row.throttle_ns += sum(merged.sum_numbers(_THROTTLE)) * _MS
+        row.throttle_ns += sum(merged.sum_numbers(_THROTTLE)) * MILLISECOND
         if requests:
             partitions = [(topic, partition) for topic, partition, _ in list_produced(merged.first)]
             for at, partner in zip(merged.list_rows(), merged.list_partners(), strict=True):

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MergedMessages, MessageEvent, merge_by
+from dissectors.correlator import MILLISECOND, BoundedTable, MergedMessages, MessageEvent, merge_by
 from dissectors.kafka.reports.assignments import Partition, format_partitions
 from dissectors.kafka.reports.fields import (
     ANSWERS,
@@ -48,7 +48,6 @@ MOST_PARTITIONS = 10_000
 TransactionKey = tuple[str, int, int]
 """Transactional id, producer id and epoch."""
 
-_MS = 1_000_000
 _RECORDS = ("topicData", "partitionData", "records")
 _ANSWERED = ("responses", "partitionResponses", "errorCode")
 
@@ -158,7 +157,7 @@ class TransactionReport(Report[TransactionRow]):
         """Notes an InitProducerId request: it gets the id of a producer, or its next epoch."""
         id = text(event.values, "transactionalId")
         if id is not None:
-            self.timeouts[id] = number(event.values, "transactionTimeoutMs") * _MS
+            self.timeouts[id] = number(event.values, "transactionTimeoutMs") * MILLISECOND
         self.await_answer(event, id)
 
     def answer_init(self, event: MessageEvent) -> None:

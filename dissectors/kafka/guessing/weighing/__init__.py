@@ -17,6 +17,7 @@ from math import inf
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
+from dissectors.kafka.records.layout import ENTRY, MAGIC_AT
 from dissectors.kafka.tables import table
 from dissectors.slotted import make_slotted
 from dissectors.wire.dialect import SizedBytes
@@ -179,10 +180,10 @@ def price_of_text(shown: bytes, size: int) -> float:
 
 
 def _price_of_records(head: bytes, size: int) -> float:
-    """Records give themselves away by the format's number at offset 16."""
+    """Records give themselves away by their magic."""
     if not size:
         return 1.0
-    known = size > 17 and head[16] <= 2 and int.from_bytes(head[8:12], signed=True) > 0
+    known = size > MAGIC_AT + 1 and head[MAGIC_AT] <= 2 and ENTRY.unpack_from(head)[1] > 0
     return size * (RECORDS if known else NO_RECORDS)
 
 

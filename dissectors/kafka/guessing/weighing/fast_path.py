@@ -39,6 +39,7 @@ from dissectors.kafka.guessing.weighing import (
     price_of_fixed,
     price_of_text,
 )
+from dissectors.kafka.records.layout import LENGTH_AT, MAGIC_AT
 from dissectors.wire.fast_path import Column
 
 _PADDING = 64
@@ -185,8 +186,9 @@ class ColumnScales:
         good = np.flatnonzero((size >= -nullable) & (stop <= self.end[rows[some]]))
         some, size, at, stop = some[good], size[good], at[good], stop[good]
         if kind == ENTRIES:
-            count = self._read_fixed("i", at + 8)
-            known = (size > 17) & (self._bytes[np.minimum(at + 16, len(self._bytes) - 1)] <= 2) & (count > 0)
+            count = self._read_fixed("i", at + LENGTH_AT)
+            known = (size > MAGIC_AT + 1) & (count > 0)
+            known &= self._bytes[np.minimum(at + MAGIC_AT, len(self._bytes) - 1)] <= 2
             price = np.where(size == 0, 1.0, size * np.where(known, RECORDS, NO_RECORDS))
         else:
             price = _PRICES[_count_bits(size)] + (CHARACTER if kind == TEXT else BYTE) * size
