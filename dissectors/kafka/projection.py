@@ -45,7 +45,8 @@ def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
         return None
     records = _find_records(plan)
     headers = {path for path in paths for place in records if _is_of_header(path, place)}
-    if any(_meets(path, place) for path in paths - headers for place in (*records, *_list_nested(plan))):
+    nested = (site.path for site in list_sites(plan.name))
+    if any(_meets(path, place) for place in (*records, *nested) for path in paths - headers):
         return None
     start = BODY_START[response, header_version(key, version, response)]
     return pick(_with_headers(plan), paths, start, LONGEST_WITH_RECORDS) if headers else pick(plan, paths, start)
@@ -79,11 +80,6 @@ def _read_headers_in(step: Step) -> Step:
 def _find_records(plan: Plan) -> tuple[Path, ...]:
     """Where there are records."""
     return tuple(path for step in members_of(plan.steps) for path in _records(step, ()))
-
-
-def _list_nested(plan: Plan) -> tuple[Path, ...]:
-    """Where there are bytes that may hold a structure."""
-    return tuple(site.path for site in list_sites(plan.name))
 
 
 def _records(step: Leaf | Struct | Array, around: Path) -> list[Path]:

@@ -83,7 +83,7 @@ class EnvelopedMessage:
         unfold_bytes(reader.tree, reader.budget, fields, self.body.name, self.key, self.response, self.hints)
 
 
-def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
+def detect_request(_: str, data: bytes, hints: Hints) -> DetectedPayload | None:
     """Decodes the request in an Envelope; None if the bytes are no known request."""
     depth = _depth(hints)
     return detect(
@@ -92,7 +92,7 @@ def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
     )
 
 
-def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
+def detect_response(_: str, data: bytes, hints: Hints) -> DetectedPayload | None:
     """Decodes the response in an answered Envelope (KIP-590); None if the hints do not tell its request."""
     depth, keys, versions = _depth(hints), hints.get(INNER_KEY), hints.get(INNER_VERSION)
     if not depth or not isinstance(keys, str) or not isinstance(versions, str):
@@ -102,12 +102,12 @@ def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
     return detect(_message(int(key), int(version), True, depth, keys, versions), data)
 
 
-def may_hide_request(data: bytes) -> bool:
+def may_hide_request(data: bytes, _: Hints) -> bool:
     """Returns whether an undecoded request may contain a secret."""
     return is_sensitive_message(read_leading_number(data), False)
 
 
-def may_hide_response(hints: Hints) -> bool:
+def may_hide_response(_: bytes, hints: Hints) -> bool:
     """Returns whether an undecoded response may contain a secret; it may if its request is unknown."""
     key = str(hints.get(INNER_KEY, "")).partition(SEPARATOR)[0]
     return not key or is_sensitive_message(int(key), True)

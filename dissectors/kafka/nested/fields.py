@@ -12,7 +12,7 @@ beside it. A table lists these (`features` in quirks.json), because labels of si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dissectors.field import Field, FieldSpec, Tree
@@ -84,17 +84,6 @@ def _members(struct: Field) -> Iterator[Field]:
             yield node
             if node.value is not None and not isinstance(node.spec, Holder | PartedSpec):
                 yield from node.children
-
-
-@cache
-def _list_structures_with_levels() -> frozenset[str]:
-    """The messages and structures that have levels of features."""
-    return frozenset(row["at"].partition(".")[0] for row in table("quirks")["features"]["levels"])
-
-
-def _name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
-    if schema in _list_structures_with_levels():
-        name_levels(nodes, struct, schema)
 
 
 class _Nodes:
@@ -187,7 +176,7 @@ class _LevelPlace(NamedTuple):
     levels: Sequence[str]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _find_level_places(schema: str) -> tuple[_LevelPlace, ...]:
     found = []
     for row in table("quirks")["features"]["levels"]:
@@ -197,7 +186,7 @@ def _find_level_places(schema: str) -> tuple[_LevelPlace, ...]:
     return tuple(found)
 
 
-def name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
+def _name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
     """Gives the levels in a message or structure, which the schema of that name describes, the names of theirs."""
     for place in _find_level_places(schema):
         for feature in (struct,) if place.array is None else nodes.list_structs(struct, place.array):
@@ -209,15 +198,10 @@ def _name_feature(nodes: _Nodes, feature: Field, place: _LevelPlace) -> None:
     name = nodes.find(feature, place.name)
     enum = called.get(name.value) if name is not None and isinstance(name.value, str) else None
     if enum is not None:
-        for level in _iterate_members(nodes, feature, place.levels):
-            level.spec = _spec(level.spec.name, level.spec.type, enum)
-
-
-def _iterate_members(nodes: _Nodes, struct: Field, names: Sequence[str]) -> Iterator[Field]:
-    for name in names:
-        node = nodes.find(struct, name)
-        if node is not None:
-            yield node
+        for member in place.levels:
+            level = nodes.find(feature, member)
+            if level is not None:
+                level.spec = _spec(level.spec.name, level.spec.type, enum)
 
 
 @lru_cache(maxsize=64)

@@ -10,10 +10,11 @@ the same rules through an Access: values.py implements it for values, fields.py 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from dissectors.api import load
 from dissectors.kafka.nested.payload_detection import DetectedPayload, Pair
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_record
 from dissectors.kafka.tables import table
@@ -84,80 +85,31 @@ def list_sites(name: str) -> tuple[Site, ...]:
     for row in table("quirks")["embedded"]:
         message, *path = row["at"].split(".")
         if message == name:
-            form = _FORMS[row["form"]](row["holds"])
-            found.append(
-                Site(tuple(path), row.get("hints", {}), row.get("when", {}), form, _SENSITIVE.get(row["form"]))
-            )
+            form = row["form"]
+            fit = partial(_load(_FORMS[form]), row["holds"])
+            may_be_secret = _load(_SENSITIVE[form]) if form in _SENSITIVE else None
+            found.append(Site(tuple(path), row.get("hints", {}), row.get("when", {}), fit, may_be_secret))
     return tuple(found)
 
 
-def _make_envelope_detector(response: bool) -> Callable[[str], PayloadDetector]:
-    def fits(data: bytes, hints: Hints) -> DetectedPayload | None:
-        from dissectors.kafka.nested import envelope  # it reads what is inside by the rules of this module
-
-        return envelope.detect_response(data, hints) if response else envelope.detect_request(data, hints)
-
-    return lambda _: fits
-
-
-def _is_sensitive_request(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import envelope  # the same
-
-    return envelope.may_hide_request(data)
-
-
-def _is_sensitive_response(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import envelope  # the same
-
-    return envelope.may_hide_response(hints)
-
-
-_SENSITIVE: Mapping[str, Callable[[bytes, Hints], bool]] = {
-    "request": _is_sensitive_request,
-    "response": _is_sensitive_response,
+_FORMS: Mapping[str, str] = {
+    "int16 version": "structures:detect_versioned",
+    "int16 version, or newer": "structures:detect_newest",
+    "int32 version within": "structures:detect_streams",
+    "no version": "structures:detect_unversioned",
+    "JSON object": "structures:detect_json_object",
+    "compressed protobuf": "telemetry:detect_metrics",
+    "request": "envelope:detect_request",
+    "response": "envelope:detect_response",
 }
+"""What detects a form, in the modules beside this one; they are loaded for the few messages that have such a form."""
+
+_SENSITIVE = {"request": "envelope:may_hide_request", "response": "envelope:may_hide_response"}
+"""What tells whether bytes that nothing fits may hold a secret."""
 
 
-def _make_versioned_detector(name: str) -> PayloadDetector:
-    from dissectors.kafka.nested.structures import detect_versioned  # most messages have nothing that it reads
-
-    return lambda data, hints: detect_versioned(name, data)
-
-
-def _make_group_detector(form: str) -> Callable[[str], PayloadDetector]:
-    def fits(name: str) -> PayloadDetector:
-        from dissectors.kafka.nested import structures  # few messages have any
-
-        read = {
-            "newest": structures.detect_newest,
-            "streams": structures.detect_streams,
-            "unversioned": structures.detect_unversioned,
-            "json": structures.detect_json_object,
-        }[form]
-        return lambda data, hints: read(name, data)
-
-    return fits
-
-
-def _detect_metrics(_: str) -> PayloadDetector:
-    def fit(data: bytes, hints: Hints) -> DetectedPayload | None:
-        from dissectors.kafka.nested.telemetry import detect_metrics  # brings tables that only telemetry needs
-
-        return detect_metrics(data, hints.get("compression"))
-
-    return fit
-
-
-_FORMS: Mapping[str, Callable[[str], PayloadDetector]] = {
-    "int16 version": _make_versioned_detector,
-    "int16 version, or newer": _make_group_detector("newest"),
-    "int32 version within": _make_group_detector("streams"),
-    "no version": _make_group_detector("unversioned"),
-    "JSON object": _make_group_detector("json"),
-    "compressed protobuf": _detect_metrics,
-    "request": _make_envelope_detector(False),
-    "response": _make_envelope_detector(True),
-}
+def _load(target: str) -> Any:
+    return load(f"dissectors.kafka.nested.{target}")
 
 
 @cache

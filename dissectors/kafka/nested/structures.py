@@ -53,7 +53,7 @@ _UVARINT = ScannedValue("uvarint", uvarint)
 _FRAMED = tuple(Leaf(FieldSpec(name, _UVARINT.type), _UVARINT) for name in ("_type", "_version"))
 
 
-def detect_versioned(name: str, data: bytes) -> DetectedPayload | None:
+def detect_versioned(name: str, data: bytes, _: object = None) -> DetectedPayload | None:
     """Decodes a structure that begins with its version as int16; None if the bytes do not fit."""
     return detect(make_structure(load_named_schema(name), read_leading_number(data), (VERSION,)), data)
 
@@ -133,22 +133,22 @@ def detect_records(rows: Iterable[tuple[bytes | None, bytes | None]], module: st
 _SUBSCRIPTION_INFO = "SubscriptionInfoData"
 
 
-def detect_newest(name: str, data: bytes) -> DetectedPayload | None:
+def detect_newest(name: str, data: bytes, _: object = None) -> DetectedPayload | None:
     """Decodes metadata after its int16 version, a newer version as the newest known; None if it does not fit."""
     return detect(make_structure(group_schema(name), read_leading_number(data), (VERSION,), newer=True), data)
 
 
-def detect_streams(name: str, data: bytes) -> DetectedPayload | None:
+def detect_streams(name: str, data: bytes, _: object = None) -> DetectedPayload | None:
     """Streams' user data: its version, an int32, is the first field of the schema."""
     return detect(make_structure(group_schema(name), read_leading_number(data, 4)), data)
 
 
-def detect_json_object(name: str, data: bytes) -> DetectedPayload | None:
+def detect_json_object(name: str, data: bytes, _: object = None) -> DetectedPayload | None:
     """Decodes bytes that are an object of strict JSON; None for all others."""
     return detect(_JsonObject(name), data)
 
 
-def detect_unversioned(name: str, data: bytes) -> DetectedPayload | None:
+def detect_unversioned(name: str, data: bytes, _: object = None) -> DetectedPayload | None:
     """Returns the newest layout that takes all bytes."""
     schema = group_schema(name)
     for version in range(schema.versions.high, schema.versions.low - 1, -1):

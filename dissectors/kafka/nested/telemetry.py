@@ -8,6 +8,7 @@ or that do not parse to the last one, stay bytes. So do those that far exceed a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -31,8 +32,9 @@ _SHARE = 16
 """Of what may be decompressed for a message, metrics may take one part in so many."""
 
 
-def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
+def detect_metrics(_: str, data: bytes, hints: Mapping[str, object]) -> DetectedPayload | None:
     """Decodes the client metrics in these bytes (KIP-714); None if they do not fit."""
+    compression = hints.get("compression")
     if not data or not isinstance(compression, int) or not 0 <= compression < len(CODECS):
         return None
     return detect(_metrics(CODECS[compression]), data)
