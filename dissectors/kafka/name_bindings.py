@@ -1,4 +1,12 @@
-"""Names that messages give to ids (binding_columns.py), and the ids in messages that have such names.
+"""Names that messages give to ids (tables/name_bindings.json), and the ids in messages that have such names.
+
+Theory. Since 2.8 topics have ids, and requests that move data carry only these. Metadata tells the name of an id, and
+so do requests that create, delete or describe topics. Brokers are numbers; Metadata tells their addresses. A
+producer's id belongs to a transaction if its InitProducerId names one, which only the request tells. The broker gives
+a member its id; the member is known by the connection that uses the id, or by a description of its group.
+
+Brokers in Produce's and Fetch's `nodeEndpoints` are not read, because all fetched records would have to be decoded for
+a few rows. The metadata log is read: controllers and brokers fetch it as clients with a name of their own.
 
 Theory. Values may come from a damaged message, or hold bytes in place of a text. Missing values, and values of another
 type, teach nothing.
@@ -11,10 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.api import Context, Role
-from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
 from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
 from dissectors.message import Path
@@ -27,8 +34,45 @@ MOST = 100_000
 
 _BEHIND_CORRELATION = {Role.REQUEST: 12, Role.RESPONSE: 8}
 
+_DESCRIBED = ("clientId", "clientHost")
+"""How a description of a group names a member."""
+
 _NOBODY = frozenset(("", "-1", "AAAAAAAAAAAAAAAAAAAAAA"))
 """What stands for no member, producer or broker, and for no topic."""
+
+
+class BindingRow(NamedTuple):
+    """A struct that explains an id: a row of the table, of one API; `client`: see BindingSource."""
+
+    kind: str
+    api: str
+    role: Role
+    path: str
+    key: str
+    name: tuple[str, ...] = ()
+    from_request: bool = False
+    holds: str | None = None
+    client: str = ""
+
+
+@cache
+def binding_rows() -> tuple[BindingRow, ...]:
+    """Returns the rows of the table."""
+    return tuple(
+        BindingRow(
+            row["kind"],
+            api,
+            Role[row["role"].upper()],
+            row.get("path", ""),
+            row["key"],
+            tuple(row.get("name", ())),
+            row.get("fromRequest", False),
+            row.get("holds"),
+            row.get("client", ""),
+        )
+        for row in table("name_bindings")["rows"]
+        for api in row["apis"]
+    )
 
 
 def constants() -> Iterator[NameBinding]:
@@ -41,9 +85,8 @@ def constants() -> Iterator[NameBinding]:
 def binding_sources() -> tuple[BindingSource, ...]:
     """Returns the kinds of messages that bind names to ids."""
     codes = {api.name: key for key, api in apis().items()}
-    return tuple(
-        dict.fromkeys(BindingSource(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in ROWS)
-    )
+    sources = (BindingSource(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in binding_rows())
+    return tuple(dict.fromkeys(sources))
 
 
 def _alike(row: BindingRow) -> int | None:
@@ -56,7 +99,7 @@ def _alike(row: BindingRow) -> int | None:
 @cache
 def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
     names = {api.name for key, api in apis().items() if key == code}
-    return tuple(row for row in ROWS if row.api in names and row.role is role)
+    return tuple(row for row in binding_rows() if row.api in names and row.role is role)
 
 
 def name_bindings(message: BoundName) -> Iterator[NameBinding]:
@@ -103,7 +146,7 @@ def _name(row: BindingRow, struct: Mapping[str, Any], message: BoundName) -> str
     parts = [_text(_deeper(source, _path(field))) for field in row.name]
     if not parts[0]:
         return None
-    if row.name is DESCRIBED:
+    if row.name == _DESCRIBED:
         return _client(parts[0], (parts[1] or "").removeprefix("/"))
     host = f"[{parts[0]}]" if len(parts) > 1 and ":" in parts[0] else parts[0]
     return ":".join([host, *(part for part in parts[1:] if part)])

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.kafka.binding_columns import ROWS, BindingRow
 from dissectors.kafka.dissector import Kafka
-from dissectors.kafka.name_bindings import list_references
+from dissectors.kafka.name_bindings import BindingRow, binding_rows, list_references
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.name_binding import BoundName, NameBinding, Reference
 from dissectors.wire.embedded import EmbeddedValue
@@ -135,7 +134,7 @@ def holders(row: BindingRow) -> tuple[FieldSchema, ...]:
     return fields_at(body_schema(CODES[row.api], row.role is RESPONSE).fields, row.path)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@pytest.mark.parametrize("row", binding_rows(), ids=str)
 def test_each_row_of_the_table_is_in_a_schema(row: BindingRow) -> None:
     assert row.key in {field.name for field in holders(row)}
     named = body_schema(CODES[row.api], False).fields if row.from_request else holders(row)
@@ -160,7 +159,7 @@ WITHOUT_NEWS = {("Metadata", REQUEST, "topics"), ("DeleteTopics", REQUEST, "topi
 
 
 def test_no_struct_with_a_topics_id_and_name_is_missing() -> None:
-    listed = {(row.api, row.role, row.path) for row in ROWS if row.kind == "topic"}
+    listed = {(row.api, row.role, row.path) for row in binding_rows() if row.kind == "topic"}
     found = {
         (api.name, role, path)
         for key, api in apis().items()
