@@ -58,9 +58,9 @@ def _of_field(schema: Schema, field: FieldSchema, around: Path, refine: Refine) 
 def of_steps(steps: Iterable[Step]) -> Iterator[Member]:
     """Yields the members of a layout that has no schema: its values, and what stands beside them."""
     for leaf in leaves_of(steps):
-        beside = [each.valid for each in leaf.derived if isinstance(each, RestChecksum)]
-        beside += [bits.spec for bits in leaf.bits]
-        for spec in beside if isinstance(leaf.spec, LayoutSpec) else [leaf.spec, *beside]:
+        others = [each.valid for each in leaf.derived if isinstance(each, RestChecksum)]
+        others += [bits.spec for bits in leaf.bits]
+        for spec in others if isinstance(leaf.spec, LayoutSpec) else [leaf.spec, *others]:
             yield Member(spec.name, spec.type, label=spec.label)
 
 

@@ -288,7 +288,7 @@ def follow_path(
                 yield step, rest
 
 
-def fixed_places(steps: Iterable[Step]) -> dict[str, tuple[int, str]]:
+def find_places(steps: Iterable[Step]) -> dict[str, tuple[int, str]]:
     """Maps the members of fixed width that a layout begins with to their offset and kind, such as i4 for an int32."""
     places, at = {}, 0
     for step in steps:

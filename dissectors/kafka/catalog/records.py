@@ -44,12 +44,12 @@ def _structs(spec: FieldSpec, members: Callable[[], Sequence[Member]]) -> Member
     return Member(spec.name, "struct", True, members=members)
 
 
-_HELD = {"key": ("coordinatorKey", "controlKey"), "value": ("coordinatorValue", "metadata", "controlValue")}
+_STRUCTURES = {"key": ("coordinatorKey", "controlKey"), "value": ("coordinatorValue", "metadata", "controlValue")}
 """The kinds of structures that a record's key and value may hold."""
 
 
 def _open(member: Member) -> Member:
-    kinds = _HELD.get(member.name)
+    kinds = _STRUCTURES.get(member.name)
     return member if kinds is None else holding(member, partial(_merge_structures, *kinds))
 
 

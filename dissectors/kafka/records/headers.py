@@ -35,7 +35,7 @@ def read_batch_headers(data: bytes, budget: Budget) -> list[dict[str, Any]]:
         if magic != 2 or stop - at < BATCH_SIZE:
             raise Unfit
         header, begin = _decoder()(data, at, budget)
-        records += Head.of(header).total
+        records += Head.from_values(header).total
         if records > MOST_RECORDS:
             raise Unfit
         found.append(header | {CONTENT: data[begin:stop]})

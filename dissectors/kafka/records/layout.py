@@ -25,7 +25,7 @@ from dissectors.kafka.labels import labels
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.wire.checksum import crc32c
-from dissectors.wire.plan import Bits, Leaf, Plan, RestChecksum, fixed_places, leaves_of
+from dissectors.wire.plan import Bits, Leaf, Plan, RestChecksum, find_places, leaves_of
 from dissectors.wire.primitive import INT32
 from dissectors.wire.specs import LayoutSpec, Many
 from dissectors.wire.times import timestamp
@@ -59,7 +59,7 @@ BATCH, *_MESSAGES = map(_make_plan, table("record_formats")["formats"])
 """A batch up to its records."""
 
 BATCH_SIZE = sum(step.minimum for step in BATCH.steps)
-BATCH_AT = fixed_places(BATCH.steps)
+BATCH_AT = find_places(BATCH.steps)
 BATCH_BITS = {bits.spec.name: bits.mask for leaf in leaves_of(BATCH.steps) for bits in leaf.bits}
 """What the attributes of a batch say; those of a message say the first one or two."""
 
@@ -103,7 +103,7 @@ class Head(NamedTuple):
     append_time: int | None
 
     @classmethod
-    def of(cls, batch: Mapping[str, Any]) -> Head:
+    def from_values(cls, batch: Mapping[str, Any]) -> Head:
         """Picks them from the values of a header. Raises Unfit for a negative count and for numbers beyond FAR."""
         total, base, first_time = batch["count"], batch["baseOffset"], batch["baseTimestamp"]
         if total < 0 or not (-FAR < base < FAR and -FAR < first_time < FAR):

@@ -117,7 +117,7 @@ def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
 def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
     cursor = Cursor(builder, at, stop)
     batch = template_members(cursor, layout.BATCH)
-    if layout.Head.of(batch).append_time is not None:
+    if layout.Head.from_values(batch).append_time is not None:
         raise NotTemplatable
     count, base, first_time = (batch[name] for name in ("count", "baseOffset", "baseTimestamp"))
     size = Term(at + layout.LENGTH_AT, 4, "i")

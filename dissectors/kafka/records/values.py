@@ -17,11 +17,11 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import embed
 from dissectors.wire.emit import values_decoder
-from dissectors.wire.plan import fixed_places
+from dissectors.wire.plan import find_places
 from dissectors.wire.varint import Unfit
 
 _CODEC_AT = {2: layout.BATCH_AT["attributes"][0] + 1} | {
-    magic: fixed_places(plan.steps)["attributes"][0] for magic, plan in layout.MESSAGES.items()
+    magic: find_places(plan.steps)["attributes"][0] for magic, plan in layout.MESSAGES.items()
 }
 """Where in an entry the byte of the attributes stands that names a codec, by magic."""
 
@@ -88,7 +88,7 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
 
 def _batch(data: bytes, budget: Budget) -> _Found:
     entry, at = values_decoder(layout.BATCH)(data, 0, budget)
-    head = layout.Head.of(entry)
+    head = layout.Head.from_values(entry)
     if entry["compression"] != CODECS[0] and (head.total or at < len(data)):
         data, at = decompress(entry["compression"], data[at:], budget, "records", at), 0
     if not budget.take(head.total):
