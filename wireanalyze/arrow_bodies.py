@@ -11,8 +11,8 @@ import pyarrow as pa
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import RowReader
-from analyzer.pipeline.body_types import TEXT, convert_bodies, find_body_type
 from dissectors.api import Role
+from wireanalyze.body_types import TEXT, convert_bodies, find_body_type
 
 OTHER = "other"
 """The member for bodies that no layout describes, as JSON."""

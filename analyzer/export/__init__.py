@@ -1,5 +1,5 @@
-"""Exports chosen messages for other programs: as packets, as bytes, as their payloads.
+"""Exports chosen messages for other programs: as packets, as bytes, as their payloads, as tables.
 
 Input is a session and row numbers, output is bytes. Files are written completely or not at all (output.py).
-analyzer.pipeline writes tables, analyzer.render writes lines of text.
+analyzer.pipeline makes the rows of tables, analyzer.render writes lines of text.
 """

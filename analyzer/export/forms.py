@@ -78,9 +78,9 @@ def check(request: ExportRequest) -> None:
         extras.require_extra("parquet", "export --as parquet")
         if request.out == STANDARD:
             raise UserError("Tables are folders. Give a folder with -o, not standard output.")
-        from analyzer.pipeline import local_export
+        from analyzer.export import tables
 
-        local_export.check_tables(request.out, request.tables or TABLES, force=request.force)
+        tables.check_tables(request.out, request.tables or TABLES, force=request.force)
     elif FORMS[request.form].folder or request.split:
         check_folder(request.out, force=request.force)
     else:
@@ -172,11 +172,11 @@ def _lines(request: ExportRequest, session: Session, rows: Ints) -> str:
 
 
 def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
-    from analyzer.pipeline import local_export
+    from analyzer.export import tables
     from analyzer.pipeline.options import Options
 
     options = Options(limits=request.limits, fields=request.fields is not False)
-    counts = local_export.write_tables(
+    counts = tables.write_tables(
         session,
         request.out,
         rows,

@@ -8,6 +8,6 @@ was cut into files. What the rows become is one function for Spark and for a sin
 columns of table_schemas.py; tests/analyzer/pipeline holds the two equal. What only all processes together know, names
 of ids and sums, is added at the end (topic_names.py, finish.py, summaries.py).
 
-Four front ends use it: the command `pipeline` (job.py, ring_capture.py), the command `export` (local_export.py), and
-Spark's data source for queries and streams (data_source.py, data_stream.py).
+Four front ends use it: the command `pipeline` (job.py, ring_capture.py), the command `export` (analyzer.export.tables),
+and Spark's data source for queries and streams (data_source.py, data_stream.py).
 """

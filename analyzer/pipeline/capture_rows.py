@@ -11,15 +11,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.errors import CaptureError
-from analyzer.pipeline.arrow_columns import NOTES
+from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.file_notes import build_file_tables, merge_notes
-from analyzer.pipeline.finish import TOPIC_COLUMNS, replace_ids
+from analyzer.pipeline.finish import add_required_tables, finish_tables
 from analyzer.pipeline.local_run import BATCH_ROWS, SORT_KEYS, number_tasks
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import RowFilter
@@ -27,8 +28,8 @@ from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
-from analyzer.pipeline.topic_names import NAMES, NO_NAMES, TopicNames, index_names, select_first_names
+from analyzer.pipeline.summaries import SUMMARIES
+from analyzer.pipeline.topic_names import NAMES
 
 LARGEST_SCAN = 4 << 30
 """Bytes of a capture whose pointers a process keeps until it reads another one: a fiftieth of them."""
@@ -60,21 +61,16 @@ def build_capture_rows(
         yield from _build_file_rows(every, options, table)
     if table == "files":
         return
+    names = _learn_names(every, options, share.of) if table != NAMES and NAMES in add_required_tables([table]) else []
     rows = _build_rows(every, options, table, share, wanted)
-    if table == SUMMARIES:
-        yield from merge_summaries(rows, _learn_names(every, options, share.of))
-    elif table == NAMES:
-        yield from select_first_names(rows)
-    else:
-        names = _learn_names(every, options, share.of) if table in TOPIC_COLUMNS else NO_NAMES
-        yield from (replace_ids(table, batch, names) for batch in rows)
+    yield from (found.batch for found in finish_tables(chain(names, rows), [table]))
 
 
 @lru_cache(maxsize=1)
-def _learn_names(files: tuple[CaptureFile, ...], options: Options, shares: int) -> TopicNames:
+def _learn_names(files: tuple[CaptureFile, ...], options: Options, shares: int) -> Sequence[TableBatch]:
     """The names that any message of a capture tells; a process that makes rows of several shares reads them once."""
     every = (Share(number, shares) for number in range(shares))
-    return index_names(batch for share in every for batch in _build_rows(files, options, NAMES, share))
+    return [found for share in every for found in _build_rows(files, options, NAMES, share)]
 
 
 @lru_cache(maxsize=1)
@@ -91,20 +87,19 @@ def _read_pointers(files: tuple[CaptureFile, ...], options: Options) -> Iterable
 
 def _build_rows(
     files: tuple[CaptureFile, ...], options: Options, table: str, share: Share, wanted: RowFilter | None = None
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[TableBatch]:
     """Rows of a table, or what they are summed up from. Raises CaptureError for a file that has vanished."""
     every = _read_pointers(files, options)
     mine = [batch.filter(pa.array(number_tasks(batch.column(0), share.of) == share.number)) for batch in every]
     pointers = pa.Table.from_batches(mine, POINTER_SCHEMA).sort_by(SORT_KEYS)
-    made = PARTS if table == SUMMARIES else table
     batches = pointers.to_batches(max_chunksize=BATCH_ROWS)
     for found in build_rows(batches, files, options, None, (table,), wanted):
-        if found.table == made:
-            yield found.batch
-        elif found.table == NOTES:
-            for note in map(json.loads, found.batch.column(0).to_pylist()):
-                if note.get("error"):
-                    raise CaptureError(note["error"])
+        if found.table != NOTES:
+            yield found
+            continue
+        for note in map(json.loads, found.batch.column(0).to_pylist()):
+            if note.get("error"):
+                raise CaptureError(note["error"])
 
 
 def _build_file_rows(files: tuple[CaptureFile, ...], options: Options, table: str) -> Iterator[pa.RecordBatch]:

@@ -17,8 +17,7 @@ from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
-from analyzer.pipeline import body_types  # noqa: E402
-from wireanalyze import arrow  # noqa: E402
+from wireanalyze import arrow, body_types  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
 
 COLUMNS = ["time", "client", "kafka.topic", "latency"]

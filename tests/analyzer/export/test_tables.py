@@ -21,7 +21,7 @@ from analyzer.errors import UserError
 from analyzer.export import objects
 from analyzer.export.folder import create_filled_folder
 from analyzer.export.packets import with_partners
-from analyzer.pipeline.local_export import write_tables
+from analyzer.export.tables import write_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES, build_schema
@@ -213,7 +213,7 @@ def test_what_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("analyzer.pipeline.local_export._write_rows", interrupted)
+    monkeypatch.setattr("analyzer.export.tables._write_rows", interrupted)
     (tmp_path / "kept").mkdir()
     for folder in ("kept", "kept/new", "other/new"):
         with Session([MIXED]) as session, pytest.raises(KeyboardInterrupt):

@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.capture.output import create_scratch_folder, make_write_error, publish_folder
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
+from analyzer.export.report_rows import build_report_rows
 from analyzer.pipeline import finish
 from analyzer.pipeline.arrow_columns import TableBatch
 from analyzer.pipeline.bodies import DecoderMemory
@@ -22,7 +23,6 @@ from analyzer.pipeline.file_notes import FileNote, build_file_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins, RowSelection
 from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
-from analyzer.pipeline.report_rows import build_report_rows
 from analyzer.pipeline.table_builder import WINDOW, build_tables
 from analyzer.pipeline.table_schemas import REPORTS
 from analyzer.pipeline.views import write_views

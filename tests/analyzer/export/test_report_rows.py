@@ -15,8 +15,8 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow.dataset as ds
 
 from analyzer.decode.rows import RowReader
+from analyzer.export.tables import write_tables
 from analyzer.insight.reports import ReportReading, list_reports
-from analyzer.pipeline.local_export import write_tables
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.table_schemas import REPORTS
 from analyzer.render.reports_text import make_entry_object
