@@ -54,8 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", TAME_KINDS)
 def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: Made) -> None:
-    with Session([made[kind]]) as session:
-        session.load()
+    with Session([made[kind]]).load() as session:
         rows = session.rows
         assert not session.findings
         assert set(rows.column("state").tolist()) == {State.COMPLETE}
@@ -85,8 +84,7 @@ def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [kind for kind in TAME_KINDS if kind != "quorum"])
 def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: Made) -> None:
-    with Session([made[kind]]) as session:
-        session.load()
+    with Session([made[kind]]).load() as session:
         keys = [
             (session.rows.cell("stream", row), read_header(session, row).key)
             for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist()
@@ -99,8 +97,7 @@ def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: M
 
 def test_no_two_proposals_of_a_learner_have_one_zxid(made: Made) -> None:
     """Packets of servers have no correlation; a PROPOSAL is told by its zxid."""
-    with Session([made["quorum"]]) as session:
-        session.load()
+    with Session([made["quorum"]]).load() as session:
         proposed = [
             (session.rows.cell("stream", row), read_message(session, row)[4:12])
             for row in range(len(session.rows))
@@ -111,8 +108,7 @@ def test_no_two_proposals_of_a_learner_have_one_zxid(made: Made) -> None:
 
 def test_clients_and_topics_differ_and_a_third_of_large_batches_is_compressed(made: Made) -> None:
     codecs, topics, clients = [], set(), set()
-    with Session([made["large"]]) as session:
-        session.load()
+    with Session([made["large"]]).load() as session:
         for row in np.flatnonzero(session.rows.column("role") == Role.REQUEST).tolist():
             header, values = read_header(session, row), decode_body(session, row).values
             clients.add(header.client)
@@ -130,8 +126,7 @@ def test_a_capture_of_so_many_bytes_and_one_of_one_message(tmp_path: Path) -> No
     library = Library(tmp_path)
     assert 1 << 20 <= library.of_size(1).stat().st_size < 1_300_000
     write(tmp_path / "one.pcap", one_fetch(1 << 20))
-    with Session([tmp_path / "one.pcap"]) as session:
-        session.load()
+    with Session([tmp_path / "one.pcap"]).load() as session:
         assert len(session.rows) == 2
         assert session.rows.column("length").max() >= 1 << 20
         assert not decode_body(session, 1).findings
@@ -161,8 +156,7 @@ def _vendors(value: Any) -> int:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", REAL_KINDS)
 def test_real_traffic_is_of_its_protocol_and_nearly_whole(kind: str, made: Made) -> None:
-    with Session([made[kind]]) as session:
-        session.load()
+    with Session([made[kind]]).load() as session:
         dissectors = [find_dissector(session, row) for row in range(len(session.rows))]
         assert {each.name for each in dissectors if each is not None} == {
             PROTOCOLS.get(kind.removeprefix("real-"), "kafka")

@@ -15,8 +15,7 @@ from analyzer.session import Session
 
 def replay(capture: str, stream: int, port: int) -> int:
     """Says the messages of one stream over the loopback interface, each when the one before has arrived."""
-    with Session([capture]) as session:
-        session.load()
+    with Session([capture]).load() as session:
         rows = [row for row in range(len(session.rows)) if read_cell(session, "stream", row) == stream]
         messages = [(read_cell(session, "side", row), read_message(session, row)) for row in rows]
     with socket.create_server(("127.0.0.1", port)) as server, socket.create_connection(("127.0.0.1", port)) as client:

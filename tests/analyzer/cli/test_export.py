@@ -87,8 +87,7 @@ def test_bytes_and_objects(tmp_path: Path) -> None:
     exported(KAFKA, "-o", str(raw), "-Y", "operation == Produce")
     exported(KAFKA, "-o", str(split), "-Y", "operation == Produce", "--split")
     exported(KAFKA, "-o", str(objects), "-Y", "operation == Produce", "--as", "objects")
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         rows = np.flatnonzero(session.rows.column("code") == 0)
         assert raw.read_bytes() == b"".join(read_messages(session, rows))
     files = sorted(path for path in split.iterdir() if path.suffix == ".bin")

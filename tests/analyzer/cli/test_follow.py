@@ -73,8 +73,7 @@ def test_hex_is_of_the_whole_message() -> None:
 
 def test_raw_bytes_are_the_stream_and_say_that_nothing_is_masked() -> None:
     done = run("follow", CAPTURE, "2", "--as", "raw", "--only", "client")
-    with Session([CAPTURE]) as session:
-        session.load()
+    with Session([CAPTURE]).load() as session:
         own = [read_message(session, row) for row in range(len(session.rows)) if read_cell(session, "stream", row) == 2]
     assert done.stdout == b"".join(own[::2])
     assert b"not masked" in done.stderr

@@ -83,8 +83,7 @@ def test_messages_of_real_clients(name: str) -> None:
     if path is None:
         pytest.skip(f"{name} is not beside the checkout")
     contents = []
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         for row in range(len(session.rows)):
             found = fragments.find_fragment(session, row)
             metadata = decode_body(session, row).values.get("metadata")
@@ -112,8 +111,7 @@ def test_messages_of_real_clients(name: str) -> None:
 
 
 def test_encrypted_messages_of_a_real_client() -> None:
-    with Session([GOLDEN / "pulsar" / "java4_encryption.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "pulsar" / "java4_encryption.pcap.zst"]).load() as session:
         found = [(row, fragments.find_fragment(session, row)) for row in range(len(session.rows))]
         last = [(row, part) for row, part in found if part is not None and part.completes]
         assert len(last) == 3

@@ -32,8 +32,7 @@ def told(session: Session) -> list[int]:
 @pytest.mark.parametrize("case", CAPTURES)
 def test_of_captures(case: str) -> None:
     path, many = CAPTURES[case]
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         rows = np.arange(len(session.rows))
         counts = count_retransmissions(session, rows).tolist()
         assert counts == told(session)
@@ -52,8 +51,7 @@ def test_of_captures(case: str) -> None:
 @pytest.mark.parametrize("case", CAPTURES)
 def test_each_packet_of_a_message(case: str) -> None:
     path, _ = CAPTURES[case]
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         rows = np.arange(len(session.rows))
         expected = [(row, number) for row in rows.tolist() for number in packets_of(session, row)]
         places, numbers = list_packet_numbers(session, rows)
@@ -78,8 +76,7 @@ def test_of_a_capture_in_which_all_comes_again(tmp_path: Path) -> None:
         "later": wire.repeated_later(segments),
         "overlapping": wire.overlapping(segments, talk, Random(2)),
     }.items():
-        with Session([wire.capture(tmp_path / name, made, talk)]) as session:
-            session.load()
+        with Session([wire.capture(tmp_path / name, made, talk)]).load() as session:
             rows = np.arange(len(session.rows))
             counts = count_retransmissions(session, rows)
             assert counts.tolist() == told(session)

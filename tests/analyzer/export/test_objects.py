@@ -29,8 +29,7 @@ Indexed = list[dict[str, Any]]
 
 
 def exported(path: Path, out: Path, *, show_secrets: bool = False) -> tuple[Indexed, objects.StoredObject]:
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         with create_filled_folder(str(out)) as folder:
             remaining = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
     return index_of(out), remaining
@@ -60,8 +59,7 @@ def test_every_file_is_the_bytes_of_its_field(path: Path, kinds: set[str], tmp_p
     index, _ = exported(path, tmp_path / "out")
     assert {each["kind"] for each in index} == kinds
     assert {each["file"] for each in index} | {INDEX} == {file.name for file in (tmp_path / "out").iterdir()}
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         for each in index:
             data = (tmp_path / "out" / each["file"]).read_bytes()
             assert content(find_within(decode_body(session, each["number"] - 1).values, steps(each["field"]))) == data
@@ -114,8 +112,7 @@ def test_what_was_sent_in_chunks_is_one_file(tmp_path: Path) -> None:
     ],
 )
 def test_some_chunks_of_a_message(numbers: list[int], found: list[tuple[int, int]], tmp_path: Path) -> None:
-    with Session([CHUNKS]) as session:
-        session.load()
+    with Session([CHUNKS]).load() as session:
         with create_filled_folder(str(tmp_path / "out")) as folder:
             objects.write(session, np.array(numbers) - 1, folder)
     assert [(each["number"], each["length"]) for each in index_of(tmp_path / "out")] == found
@@ -150,8 +147,7 @@ def test_no_topic_leads_out_of_the_folder(topic: bytes, tmp_path: Path) -> None:
 
 
 def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
-    with Session([MIXED]) as session:
-        session.load()
+    with Session([MIXED]).load() as session:
         rows = np.arange(len(session.rows))
         with (
             pytest.raises(UserError, match="more than 3 files"),
@@ -162,8 +158,7 @@ def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
 
 
 def test_messages_as_files(tmp_path: Path) -> None:
-    with Session([MIXED]) as session:
-        session.load()
+    with Session([MIXED]).load() as session:
         rows = np.arange(0, len(session.rows), 7)
         with create_filled_folder(str(tmp_path / "out")) as folder:
             raw.write_each(session, rows, folder)

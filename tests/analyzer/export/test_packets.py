@@ -52,8 +52,7 @@ def seen(*paths: Path) -> tuple[Seen, list[CaptureInfo]]:
 
 def exported(inputs: Sequence[Path | str], out: Path, code: int | None = None, **chosen: bool) -> tuple[list[int], int]:
     """Exports the rows of an API, or all packets; gives the numbers of the packets and how many were written."""
-    with Session(inputs) as session:
-        session.load()
+    with Session(inputs).load() as session:
         if code is None:
             wanted = np.ones(session.packets.counts.packets + 1, bool)
         else:
@@ -129,8 +128,7 @@ def test_what_is_reported_of_packets_goes_along(order: str, tmp_path: Path) -> N
 def test_only_what_is_wanted(tmp_path: Path) -> None:
     path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
     path.write_bytes(told(">"))
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         wanted = np.zeros(session.packets.counts.packets + 1, bool)
         wanted[[2, 5]] = True
         with create_file(str(out)) as output:
@@ -154,8 +152,7 @@ def test_the_packets_of_messages_are_those_that_show_tells(name: str, code: int,
     if (made := HARD[name]) is not None:
         path = tmp_path / "in.pcap"
         path.write_bytes(pcap(made))
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         rows = np.flatnonzero(session.rows.column("code") == code)
         plain = {packet["number"] for row in rows.tolist() for packet in list_packets(session, row)}
         found = set(np.flatnonzero(packets_of(session, rows)).tolist())
@@ -169,14 +166,12 @@ def test_the_packets_of_messages_are_those_that_show_tells(name: str, code: int,
 @pytest.mark.parametrize("handshakes", [False, True])
 def test_reopened_it_has_the_same_messages(path: Path, handshakes: bool, tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         rows = with_partners(session, np.flatnonzero(session.rows.column("code") == 1))
         mine = read_messages(session, rows)
         with create_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=handshakes), output)
-    with Session([out]) as session:
-        session.load()
+    with Session([out]).load() as session:
         framed = [row for row in range(len(session.rows)) if find_dissector(session, row) is not None]
         again = read_messages(session, np.array(framed))
     assert len(mine) > 100
@@ -190,8 +185,7 @@ def about(session: Session, row: int) -> tuple[object, ...]:
 
 def test_a_whole_connection_has_the_same_rows(tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         rows = np.flatnonzero(session.rows.column("stream") == 3)
         before = [
             (read_header(session, row), session.rows.cell("offset", row), read_message(session, row))
@@ -199,8 +193,7 @@ def test_a_whole_connection_has_the_same_rows(tmp_path: Path) -> None:
         ]
         with create_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=True), output)
-    with Session([out]) as session:
-        session.load()
+    with Session([out]).load() as session:
         assert [about(session, row) for row in range(len(session.rows))] == before
 
 
@@ -215,8 +208,7 @@ def test_a_connections_beginning_and_end(correlation: int, bare: list[int], whol
     ends = (("10.0.0.9", 40_001), ("10.0.0.2", 9092))
     theirs = frames(segments(other), replace(other, ends=ends), T0 + NS)
     path.write_bytes(pcap([*frames(segments(mine)), *theirs]))
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         index = session.rows
         rows = np.flatnonzero((index.column("correlation") == correlation) & (index.column("stream") == 0))
         assert np.flatnonzero(packets_of(session, rows)).tolist() == bare
@@ -235,15 +227,13 @@ def test_all_fragments_of_a_datagram(tmp_path: Path) -> None:
     ]
     ending = frames([Segment(SERVER, 0, answer(7), len(message(7, b"x" * 60)))], begin=T0 + 2 * NS)
     path.write_bytes(pcap([*frames(opening()), *shuffled, *ending]))
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         rows = np.flatnonzero(session.rows.column("role") == 0)
         wanted = packets_of(session, rows)
         with create_file(str(out)) as output:
             write(session, wanted, output)
     assert np.flatnonzero(wanted).tolist() == [4, 6, 7]
-    with Session([out]) as session:
-        session.load()
+    with Session([out]).load() as session:
         assert read_message(session, 0) == message(7, b"x" * 60)
 
 

@@ -55,8 +55,7 @@ def test_nothing_is_counted_before_anything_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["captures/mixed.pcapng", "tests/golden/zookeeper/late_start.pcap.zst"])
 def test_metrics_are_those_of_the_rows(name: str) -> None:
-    with Session([ROOT / name]) as session:
-        session.load()
+    with Session([ROOT / name]).load() as session:
         found = count_messages(session)
         rows = list(zip(*RowReader(session).read_columns(KEYS, np.arange(len(session.rows))), strict=True))
     expected: dict[tuple[str, str | None], Counter[str]] = {}

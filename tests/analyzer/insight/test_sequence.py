@@ -24,8 +24,7 @@ ELECTION = ROOT.parent / "shared" / "truth" / "zookeeper" / "en395_leader_kill.p
 
 
 def diagram_of(filter_text: str, steps: int, lanes: int = 12) -> SequenceDiagram:
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         rows = compile_filter(filter_text).select_rows(RowReader(session), np.arange(len(session.rows)))
         return build_sequence(session, rows, DiagramSource.load(session), steps, lanes)
 
@@ -68,8 +67,7 @@ def test_many_participants_share_a_lane_and_the_rest_is_counted() -> None:
 
 @pytest.mark.skipif(not ELECTION.exists(), reason=f"{ELECTION.name} is absent")
 def test_an_election_is_told_in_one_screen() -> None:
-    with Session([ELECTION]) as session:
-        session.load()
+    with Session([ELECTION]).load() as session:
         found = build_sequence(session, np.arange(len(session.rows)), DiagramSource.load(session))
     assert (found.left_out, len(found.steps) <= 64) == (0, True)
     told = [step.operation for step in found.steps if step.count == 1]

@@ -21,8 +21,7 @@ ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 9093))
 
 
 def problems(path: Path, keys: Path | None = None) -> list[tuple[str, str, str]]:
-    with Session([path], secrets=None if keys is None else KeyRing([str(keys)])) as session:
-        session.load()
+    with Session([path], secrets=None if keys is None else KeyRing([str(keys)])).load() as session:
         found = [(each.code, each.text, each.advice) for _, each in find_tls_problems(session)]
         codes = {each.finding.code for each in diagnose(session)}
     assert {code for code, _, _ in found} <= codes
@@ -78,8 +77,7 @@ def test_certificates(tmp_path: Path, text: str | None) -> None:
 
 
 def test_hellos_and_certificates_are_reported_without_keys() -> None:
-    with Session([GOLDEN / "k_ossl_t12_etm_sha256.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k_ossl_t12_etm_sha256.pcap.zst"]).load() as session:
         (first,) = summarise_tls(session)
         assert (first["connections"], first["version"], first["decrypted"], first["reason"]) == (
             5,
@@ -97,8 +95,7 @@ def test_hellos_and_certificates_are_reported_without_keys() -> None:
 
 
 def test_captures_without_tls_tell_nothing() -> None:
-    with Session([Path(__file__).parents[3] / "captures" / "mixed.pcapng"]) as session:
-        session.load()
+    with Session([Path(__file__).parents[3] / "captures" / "mixed.pcapng"]).load() as session:
         assert summarise_tls(session) == []
         assert list(find_tls_problems(session)) == []
         assert describe_row_tls(session, 0) is None

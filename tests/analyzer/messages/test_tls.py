@@ -74,8 +74,7 @@ def read(
     folder = capture(name)
     secrets = KeyRing([str(folder / f"{name}.keylog")] if logs else [])
     found = defaultdict(list)
-    with Session([folder / f"{name}.{form}"], block=block, secrets=secrets) as session:
-        session.load()
+    with Session([folder / f"{name}.{form}"], block=block, secrets=secrets).load() as session:
         pieces, rows = session.engine.pieces, session.rows
         for row in range(len(rows)):
             first, count = rows.cell("pieces", row), rows.cell("count", row)

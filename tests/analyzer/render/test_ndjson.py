@@ -96,8 +96,7 @@ def test_a_list_that_is_too_long_has_no_shape() -> None:
 @pytest.mark.parametrize("name", ["mixed.pcapng", "pulsar.pcap.zst"])
 def test_uniform_rows_are_read_without_options(name: str) -> None:
     polars = pytest.importorskip("polars", reason="needs the extra polars")
-    with Session([str(ROOT / "captures" / name)]) as session:
-        session.load()
+    with Session([str(ROOT / "captures" / name)]).load() as session:
         reader, rows = RowReader(session), np.arange(0, len(session.rows), 9)
         lines = b"".join(UniformForm([*ROW_KEYS, "fields"], Limits()).format_rows(reader, rows))
         plain = b"".join(NdjsonForm([*ROW_KEYS, "fields"], Limits()).format_rows(reader, rows))

@@ -95,8 +95,7 @@ def test_a_percentile_is_the_bound_of_its_bucket() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 37, 400])
 def test_intervals_count_each_message_once(most: int) -> None:
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         every = slice(0, len(session.rows))
         span = find_span(session, every)
         assert span is not None
@@ -115,8 +114,7 @@ def test_intervals_count_each_message_once(most: int) -> None:
 
 @pytest.mark.parametrize(("rows", "count"), [(slice(0, 0), 0), (slice(7, 8), 1)])
 def test_an_interval_of_one_time_or_none(rows: slice, count: int) -> None:
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         span = find_span(session, rows)
         assert (span is None) == (count == 0)
         if span is not None:

@@ -68,8 +68,7 @@ def test_the_first_that_holds(session: Session, own: tuple[ColorRule, ...]) -> N
 
 
 def test_dear_rules_wait_for_another_thread() -> None:
-    with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k4_errors.pcap.zst"]).load() as session:
         rules, _ = compile_rules((ColorRule("error", "error", "red"), ColorRule("all", "length > 0", "blue")), {})
         colouring = ColourRules(session, rules)
         rows = list(range(len(session.rows)))
@@ -87,8 +86,7 @@ def test_dear_rules_wait_for_another_thread() -> None:
 
 
 def test_an_answer_has_its_request_asked_again() -> None:
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         rules, _ = compile_rules((ColorRule("answered", "partner", "red"),), {})
         colouring = ColourRules(session, rules)
         partners = session.rows.column("partner")
@@ -102,8 +100,7 @@ def test_an_answer_has_its_request_asked_again() -> None:
 
 def test_few_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_MATCHES", 80)
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         colouring = ColourRules(session, compile_rules(list_built_in_colors(), {})[0])
         for first in range(0, 600, 50):
             asked(session, colouring, list(range(first, first + 50)))
@@ -113,8 +110,7 @@ def test_few_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
     monkeypatch.setattr(module, "MOST_MATCHES", 80)
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         rules = compile_rules(list_built_in_colors(), {})[0]
         colouring = ColourRules(session, rules)
         for first in range(0, 120, 40):

@@ -236,8 +236,7 @@ def test_what_has_no_values(session: Session) -> None:
 
 def test_hostile_values_are_exact(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = write(tmp_path_factory.mktemp("hostile") / "hostile.pcap", TEXTS)
-    with Session([path]) as session:
-        session.load()
+    with Session([path]).load() as session:
         reader, rows = RowReader(session), range(len(session.rows))
         for name in ("client", "kafka.topic"):
             found = {each.text for each in sample_values(session, name, len(rows), 0)}

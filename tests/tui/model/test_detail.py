@@ -20,8 +20,7 @@ CAPTURES = [KAFKA, GOLDEN / "k4_java_produce.pcap.zst", GOLDEN / "k010_py_old.pc
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_every_byte_belongs_to_a_leaf(capture: Path) -> None:
-    with Session([capture]) as session:
-        session.load()
+    with Session([capture]).load() as session:
         for row in range(0, len(session.rows), 7):
             detail = read_detail(session, row, Limits())
             for source in detail.tree.sources:
@@ -36,16 +35,14 @@ def test_every_byte_belongs_to_a_leaf(capture: Path) -> None:
 
 
 def test_what_a_last_chunk_completes_is_a_source() -> None:
-    with Session([GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN.with_name("pulsar") / "go4_chunks.pcap.zst"]).load() as session:
         tree = read_detail(session, 46, Limits()).tree
         assert [source.name for source in tree.sources] == ["message", "payload, 5 chunks joined"]
         assert [field.spec.name for field in find_fields(tree, 1, 4199)] == ["payload", "whole", "payload"]
 
 
 def test_texts_next_to_the_fields() -> None:
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         detail = read_detail(session, 47, Limits())
         assert strip_styles(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
         (about,) = detail.notes
@@ -74,8 +71,7 @@ def test_places() -> None:
 
 
 def test_secrets_are_masked_unless_requested() -> None:
-    with Session([GOLDEN / "k4_sasl_java.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k4_sasl_java.pcap.zst"]).load() as session:
         rows = range(0, len(session.rows), 3)
         masked = [row for row in rows if read_detail(session, row, Limits()).masks]
         assert masked

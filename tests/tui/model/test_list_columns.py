@@ -85,8 +85,7 @@ def test_what_means_nothing(session: Session, names: list[str]) -> None:
 
 
 def test_secrets_stay_masked() -> None:
-    with Session([GOLDEN / "k24_sasl_v0.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k24_sasl_v0.pcap.zst"]).load() as session:
         name = "kafka.SaslAuthenticate.request.authBytes"
         rows = list(range(len(session.rows)))
         masked, shown = (

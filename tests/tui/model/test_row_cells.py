@@ -30,8 +30,7 @@ KEYS = [
 
 
 def test_the_same_as_the_rows_of_list() -> None:
-    with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k4_errors.pcap.zst"]).load() as session:
         rows = list(range(len(session.rows)))
         found = CellReader(session).read_rows(rows)
         listed = list(RowReader(session).read_objects([*KEYS, "error", "info", "findings"], np.array(rows)))
@@ -53,8 +52,7 @@ def test_the_same_as_the_rows_of_list() -> None:
 def test_long_bodies_wait_and_few_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 500)
     monkeypatch.setattr(module, "MOST_BODIES", 10)
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         cells = CellReader(session)
         shown = cells.read_rows([0, 1])
         assert [found.body is None for found in shown] == [False, True]
@@ -71,8 +69,7 @@ def test_long_bodies_wait_and_few_are_retained(monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
     monkeypatch.setattr(module, "MOST_BODIES", 10)
-    with Session([KAFKA]) as session:
-        session.load()
+    with Session([KAFKA]).load() as session:
         cells = CellReader(session)
         for first in (0, 5, 10):
             cells.read_rows(range(first, first + 5))

@@ -39,8 +39,7 @@ def test_a_line(errors: int) -> None:
 
 
 def test_activity_counts_each_message_and_each_error_once() -> None:
-    with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
-        session.load()
+    with Session([GOLDEN / "k4_errors.pcap.zst"]).load() as session:
         timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
         timeline.grow(len(session.rows), len(session.engine.streams))
         reader = ActivityReader(session, timeline.list_rows)
