@@ -12,11 +12,7 @@ NANOSECONDS = (9, b"\x09")
 
 
 def commented(
-    path: Path,
-    frames: Iterable[Frame],
-    comments: Mapping[int, Sequence[bytes]],
-    *names: tuple[str, bytes],
-    ng: Ng = NG,
+    path: Path, frames: Iterable[Frame], comments: Mapping[int, Sequence[bytes]], *names: tuple[str, bytes], ng: Ng = NG
 ) -> Path:
     """`comments`: by packet number in this file, from 1; `names`: address and names, a block each behind them."""
     blocks = [ng.section(), ng.interface(NANOSECONDS)]

@@ -9,18 +9,7 @@ import pytest
 from analyzer.capture.fragments import MOST, PATIENCE, DatagramReassembler
 from analyzer.capture.packets import PacketReader
 from tests.analyzer.capture.reading import Reading, read
-from tests.analyzer.capture.writers import (
-    T0,
-    Frame,
-    ethernet,
-    extension,
-    fragment,
-    ipv4,
-    ipv6,
-    pcap,
-    segment,
-    tcp,
-)
+from tests.analyzer.capture.writers import T0, Frame, ethernet, extension, fragment, ipv4, ipv6, pcap, segment, tcp
 
 PAYLOAD = bytes(range(256)) * 20
 Pieces = list[bytes]

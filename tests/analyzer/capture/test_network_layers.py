@@ -261,10 +261,7 @@ def both(tmp_path: Path, *frames: bytes) -> Reading:
 def test_ipv4_mapped_address_stays_ipv6(tmp_path: Path) -> None:
     mapped = ethernet(ipv6(tcp(b"a"), ends=("::ffff:10.0.0.1", "::ffff:10.0.0.2")), 0x86DD)
     reading = both(tmp_path, mapped, ethernet(V4))
-    assert reading.flows == [
-        ("[::ffff:10.0.0.1]:40000", "[::ffff:10.0.0.2]:9092"),
-        ("10.0.0.1:40000", "10.0.0.2:9092"),
-    ]
+    assert reading.flows == [("[::ffff:10.0.0.1]:40000", "[::ffff:10.0.0.2]:9092"), ("10.0.0.1:40000", "10.0.0.2:9092")]
 
 
 def test_vlan_is_no_part_of_a_flow_and_side_a_is_the_first_sender(tmp_path: Path) -> None:

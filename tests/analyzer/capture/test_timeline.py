@@ -74,10 +74,7 @@ def test_blocks_grow_with_the_connections_in_them(
         assert [len(block) for block in reader.blocks()] == sizes
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 30), max_size=40), min_size=1, max_size=4),
-    st.integers(1, 20),
-)
+@given(st.lists(st.lists(st.integers(0, 30), max_size=40), min_size=1, max_size=4), st.integers(1, 20))
 def test_merge_is_what_a_sort_by_running_maximum_gives(tmp_path_factory, times, block) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("merge")
     files = [capture(folder, "abcd"[index], one) for index, one in enumerate(times)]

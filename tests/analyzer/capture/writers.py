@@ -141,11 +141,7 @@ def ipv4(
 
 
 def ipv6(
-    payload: bytes,
-    *,
-    ends: tuple[str, str] = ("fd00::1", "fd00::2"),
-    protocol: int = 6,
-    length: int | None = None,
+    payload: bytes, *, ends: tuple[str, str] = ("fd00::1", "fd00::2"), protocol: int = 6, length: int | None = None
 ) -> bytes:
     head = struct.pack(">IHBB", 6 << 28, len(payload) if length is None else length, protocol, 64)
     return head + b"".join(socket.inet_pton(socket.AF_INET6, end) for end in ends) + payload

@@ -201,11 +201,7 @@ def sniffing(
     command = network.command(*before, *PROGRAM, "sniff", "--headless", *options, folder=folder)
     with open(folder / "rows", "wb") as rows, open(folder / "said", "wb") as text:
         process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=rows if stdout is None else stdout,
-            stderr=text,
-            env=ENVIRONMENT,
+            command, stdin=subprocess.DEVNULL, stdout=rows if stdout is None else stdout, stderr=text, env=ENVIRONMENT
         )
     running = Running(process, folder)
     try:

@@ -178,10 +178,7 @@ OPTIONS = [
     ("--config folder list kafka.pcap", "the configuration file folder: Is a directory. Give another"),
     ("--config bad.toml list kafka.pcap", "bad.toml, last line: this is not TOML: "),
     ("--config key.toml list kafka.pcap", "key.toml, line 2: There is no key list.nmes. Did you mean names?"),
-    (
-        "--config top.toml list kafka.pcap",
-        "top.toml, line 1: There is no table 'names'. Did you mean names in the",
-    ),
+    ("--config top.toml list kafka.pcap", "top.toml, line 1: There is no table 'names'. Did you mean names in the"),
 ]
 
 FILTERS = [
@@ -229,10 +226,7 @@ OUTPUTS = [
         f"decode {HEX} --version 3",
         "--version describes the request that a response answers. Give --response --api NAME, too.",
     ),
-    (
-        f"decode {HEX} --response --api Nope -p kafka",
-        "kafka has no operation 'Nope'. wireanalyze protocols",
-    ),
+    (f"decode {HEX} --response --api Nope -p kafka", "kafka has no operation 'Nope'. wireanalyze protocols"),
     (f"decode {HEX} -p nope", "no protocol 'nope'. Give one of kafka,"),
     (f"decode {HEX} --response --api 3", "Give --version N, too."),
     (f"decode {HEX} --response --version 3", "Give --response --api NAME, too."),
@@ -268,10 +262,7 @@ def test_a_wrong_filter_has_one_sentence(text: str, said: str, call: Call) -> No
 
 @pytest.mark.usefixtures("desk")
 def test_a_filter_without_quotes(call: Call) -> None:
-    check(
-        call("list", "kafka.pcap", "-Y", "operation", "==", "Fetch"),
-        "filter in quotes: -Y 'operation == Fetch'.",
-    )
+    check(call("list", "kafka.pcap", "-Y", "operation", "==", "Fetch"), "filter in quotes: -Y 'operation == Fetch'.")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

@@ -109,11 +109,7 @@ def test_all_forms_say_the_same() -> None:
         "delivery_ns": 1521204,
         "first": "2026-11-21T14:09:32.411579116Z",
         "last": "2026-11-21T14:09:32.418582176Z",
-        "messages": [
-            {"as": "set", "number": 7},
-            {"as": "fired", "number": 16},
-            {"as": "write", "number": 15},
-        ],
+        "messages": [{"as": "set", "number": 7}, {"as": "fired", "number": 16}, {"as": "write", "number": 15}],
     }
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
         text = said("watches", WATCH, "--format", form)

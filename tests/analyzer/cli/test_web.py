@@ -448,9 +448,7 @@ def test_a_program_that_fails_says_why_on_its_page_and_on_the_terminal() -> None
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["sleep", "60"], [sys.executable, "-c", PAINTS_ON], READS_ON],
-    ids=["deaf", "paints for nobody", "waits"],
+    "words", [["sleep", "60"], [sys.executable, "-c", PAINTS_ON], READS_ON], ids=["deaf", "paints for nobody", "waits"]
 )
 def test_every_program_ends_with_its_page(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_process, "PATIENCE", 0.5)

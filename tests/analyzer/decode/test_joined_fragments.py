@@ -121,10 +121,7 @@ def test_encrypted_messages_of_a_real_client() -> None:
             assert (
                 whole_of(tree),
                 fragments.decode_reassembled(session, row, part, partial(find_before, session)),
-            ) == (
-                None,
-                None,
-            )
+            ) == (None, None)
 
 
 # ---- which messages belong together

@@ -248,13 +248,7 @@ def test_a_varint_takes_any_room() -> None:
     assert texts == ["5|ab|4|1", "5|another|90|127"]
 
 
-WIDTHS = {
-    b"\x00": 0,
-    b"\x7f": 127,
-    b"\x80\x01": 128,
-    b"\x80\x00": 0,
-    b"\xff" * 8 + b"\x7f": (1 << 63) - 1,
-}
+WIDTHS = {b"\x00": 0, b"\x7f": 127, b"\x80\x01": 128, b"\x80\x00": 0, b"\xff" * 8 + b"\x7f": (1 << 63) - 1}
 
 
 def test_a_varint_of_any_width() -> None:

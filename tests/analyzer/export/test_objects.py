@@ -29,9 +29,8 @@ Indexed = list[dict[str, Any]]
 
 
 def exported(path: Path, out: Path, *, show_secrets: bool = False) -> tuple[Indexed, objects.StoredObject]:
-    with Session([path]).load() as session:
-        with create_filled_folder(str(out)) as folder:
-            remaining = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
+    with Session([path]).load() as session, create_filled_folder(str(out)) as folder:
+        remaining = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
     return index_of(out), remaining
 
 
@@ -112,9 +111,8 @@ def test_what_was_sent_in_chunks_is_one_file(tmp_path: Path) -> None:
     ],
 )
 def test_some_chunks_of_a_message(numbers: list[int], found: list[tuple[int, int]], tmp_path: Path) -> None:
-    with Session([CHUNKS]).load() as session:
-        with create_filled_folder(str(tmp_path / "out")) as folder:
-            objects.write(session, np.array(numbers) - 1, folder)
+    with Session([CHUNKS]).load() as session, create_filled_folder(str(tmp_path / "out")) as folder:
+        objects.write(session, np.array(numbers) - 1, folder)
     assert [(each["number"], each["length"]) for each in index_of(tmp_path / "out")] == found
 
 

@@ -139,10 +139,7 @@ def test_only_what_is_wanted(tmp_path: Path) -> None:
     assert len(made.comments) == 1
 
 
-HARD = {
-    **{name: golden_frames("k4_go_segment", effect) for name, effect in EFFECTS.items()},
-    "kafka": None,
-}
+HARD = {**{name: golden_frames("k4_go_segment", effect) for name, effect in EFFECTS.items()}, "kafka": None}
 
 
 @pytest.mark.parametrize("name", HARD)

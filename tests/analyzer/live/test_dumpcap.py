@@ -119,10 +119,7 @@ INVALID = (
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (
-            INVALID,
-            "-f udp: can't parse filter expression: syntax error",
-        ),
+        (INVALID, "-f udp: can't parse filter expression: syntax error"),
         (
             'dumpcap: The network adapter "lo" is no longer attached; the capture has stopped.\nPackets captured: 4\n',
             'dumpcap on lo: The network adapter "lo" is no longer attached; the capture has stopped',

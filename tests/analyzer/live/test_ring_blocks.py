@@ -67,11 +67,7 @@ def test_a_packet_is_framed_where_it_lies(link: int, snaplen: int, start: int, t
 
 @pytest.mark.parametrize(
     ("status", "kind", "tag"),
-    [
-        (0, 0x88A8, b""),
-        (TAGGED, 0, b"\x81\x00\x00\x05"),
-        (TAGGED | KIND_KNOWN, 0x88A8, b"\x88\xa8\x00\x05"),
-    ],
+    [(0, 0x88A8, b""), (TAGGED, 0, b"\x81\x00\x00\x05"), (TAGGED | KIND_KNOWN, 0x88A8, b"\x88\xa8\x00\x05")],
 )
 def test_a_tag_stands_behind_the_addresses_again(status: int, kind: int, tag: bytes, tmp_path: object) -> None:
     plain = encode_packet(0, SECONDS * 10**9 + NANOSECONDS, FRAME[:12] + tag + FRAME[12:], len(FRAME) + len(tag))

@@ -219,9 +219,7 @@ def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
     [
         (asked("none", "v1"), "There is no interface none"),
         pytest.param(
-            asked("v1", filter="tcp prt 1"),
-            "-f tcp prt 1: can't parse filter expression: syntax error",
-            marks=LIBPCAP,
+            asked("v1", filter="tcp prt 1"), "-f tcp prt 1: can't parse filter expression: syntax error", marks=LIBPCAP
         ),
     ],
     ids=["interface", "filter"],

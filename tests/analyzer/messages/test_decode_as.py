@@ -114,12 +114,7 @@ def test_a_range_of_ports_is_obeyed(tmp_path: Path) -> None:
         assert "wrong-protocol" in {finding.code for finding in session.findings}
 
 
-LEFT: list[Told] = [
-    {StreamNumber(0): "none"},
-    {ENDS: "raw"},
-    {9092: "none"},
-    {9092: "kafka", ENDS: "none"},
-]
+LEFT: list[Told] = [{StreamNumber(0): "none"}, {ENDS: "raw"}, {9092: "none"}, {9092: "kafka", ENDS: "none"}]
 
 
 @pytest.mark.parametrize("told", LEFT, ids=str)

@@ -218,14 +218,7 @@ def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, bloc
         assert other.findings == one.findings
 
 
-@pytest.mark.parametrize(
-    "use_fast_path",
-    [
-        False,
-        True,
-    ],
-    ids=["slow path", "fast path"],
-)
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 def test_blocks_do_not_matter_where_order_is_lost(tmp_path: Path, use_fast_path: bool) -> None:
     path = written(tmp_path / "a.pcap", "k4_sweep_rest", REORDERED["reordered"])
     with (

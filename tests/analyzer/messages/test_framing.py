@@ -94,13 +94,7 @@ CASES: dict[str, tuple[bytes, list[int], list[tuple[int, int]], bool, bool, list
         [],
         False,
         False,
-        [
-            "0-13 raw",
-            "13-32",
-            "32-51",
-            "51-70",
-            "70-89",
-        ],
+        ["0-13 raw", "13-32", "32-51", "51-70", "70-89"],
     ),
     "a rival that claims much": (
         b"\0\1\0\0" + bytes(8) + b"\0\0" + NOISE + THREE,

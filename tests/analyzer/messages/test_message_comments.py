@@ -65,9 +65,7 @@ def test_the_mask_is_of_rows_with_comments(tmp_path: Path) -> None:
 def test_a_message_is_shown_with_those_of_what_came_again(path: Path) -> None:
     with Session([path]).load() as session:
         found = session.comments.read_message(list_packets(session, 0))
-        assert found == [
-            *[(4, "the beginning"), (4, "really"), (5, "two messages"), (7, "came again")],
-        ]
+        assert found == [*[(4, "the beginning"), (4, "really"), (5, "two messages"), (7, "came again")]]
         assert session.comments.read_packet(1) == ["the SYN"]
         assert session.comments.read_packet(2) == session.comments.read_packet(99) == []
         assert session.comments.read_first(2) == [(1, "the SYN"), (4, "the beginning")]

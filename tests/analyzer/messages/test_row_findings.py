@@ -53,10 +53,7 @@ ENDS = {
     "the capture ends": ([], ("unanswered", "no answer is in the capture")),
     "the server ends": ([Segment(SERVER, 16, flags=FIN | ACK)], ("closed-unanswered", DESERTED)),
     "the server resets": ([Segment(SERVER, 16, flags=RST)], ("closed-unanswered", DESERTED)),
-    "the client ends": (
-        [Segment(CLIENT, 44, flags=FIN | ACK)],
-        ("unanswered", LEFT),
-    ),
+    "the client ends": ([Segment(CLIENT, 44, flags=FIN | ACK)], ("unanswered", LEFT)),
     "the server ends after the client": (
         [Segment(CLIENT, 44, flags=FIN | ACK), Segment(SERVER, 16, flags=FIN | ACK)],
         ("unanswered", LEFT),

@@ -29,9 +29,7 @@ from tests.analyzer.wire import (
     segments,
     talks,
 )
-from tests.analyzer.wire import (
-    capture as write_capture,
-)
+from tests.analyzer.wire import capture as write_capture
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tls"
 SHARED = Path(__file__).parents[4] / "shared" / "tls"

@@ -58,11 +58,7 @@ class Case(NamedTuple):
 
 USUAL = {"rtt": 12, "client_rtt": 2, "server_rtt": 10, "ack_rtt": 12}
 CASES = [
-    Case(
-        "handshake and exchange",
-        [*HANDSHAKE, REQUEST, ANSWER, P(33, 0, 150, 570)],
-        USUAL,
-    ),
+    Case("handshake and exchange", [*HANDSHAKE, REQUEST, ANSWER, P(33, 0, 150, 570)], USUAL),
     Case(
         "no handshake: the least time to an acknowledgement",
         [REQUEST, P(29, 1, 500, 150), P(40, 1, 500, 150, 70), P(43, 0, 150, 570)],
@@ -84,15 +80,9 @@ CASES = [
         USUAL | {"retransmissions": 1, "retransmission_time": 200},
     ),
     Case(
-        "swapped segments are no retransmission",
-        [*HANDSHAKE, P(20, 0, 110, 500, 10), P(20.1, 0, 100, 500, 10)],
-        USUAL,
+        "swapped segments are no retransmission", [*HANDSHAKE, P(20, 0, 110, 500, 10), P(20.1, 0, 100, 500, 10)], USUAL
     ),
-    Case(
-        "seen on two interfaces",
-        [*HANDSHAKE, REQUEST, REQUEST._replace(time=20.02), P(30, 1, 500, 150)],
-        USUAL,
-    ),
+    Case("seen on two interfaces", [*HANDSHAKE, REQUEST, REQUEST._replace(time=20.02), P(30, 1, 500, 150)], USUAL),
     Case(
         "keep-alives are no retransmission",
         [*HANDSHAKE, REQUEST, ANSWER, P(5000, 0, 149, 570), P(5001, 1, 570, 150), P(9000, 0, 149, 570, 1)],
@@ -113,11 +103,7 @@ CASES = [
         [*HANDSHAKE, P(30, 0, 100, 500, window=0), P(80, 1, 500, 100, 1)],
         USUAL | {"zero_windows": 1, "zero_window_time": 50},
     ),
-    Case(
-        "reset by the server",
-        [*HANDSHAKE, REQUEST, P(30, 1, 500, 150, 0, RST | ACK, 0)],
-        USUAL | {"resetter": 1},
-    ),
+    Case("reset by the server", [*HANDSHAKE, REQUEST, P(30, 1, 500, 150, 0, RST | ACK, 0)], USUAL | {"resetter": 1}),
     Case(
         "refused",
         [P(0, 0, 99, 0, 0, SYN), P(1, 1, 0, 100, 0, RST | ACK, 0)],
@@ -153,14 +139,7 @@ CASES = [
     Case(
         "numbers wrap around",
         [P(0, 0, 2**32 - 20, 7, 50), P(5, 1, 7, 30), P(6, 0, 30, 7, 50), P(206, 0, 30, 7, 50), P(210, 1, 7, 80)],
-        {
-            "rtt": 5,
-            "client_rtt": None,
-            "server_rtt": 5,
-            "ack_rtt": 5,
-            "retransmissions": 1,
-            "retransmission_time": 200,
-        },
+        {"rtt": 5, "client_rtt": None, "server_rtt": 5, "ack_rtt": 5, "retransmissions": 1, "retransmission_time": 200},
     ),
 ]
 

@@ -183,7 +183,7 @@ def test_packets_and_times_are_those_that_carried_the_bytes() -> None:
         found += session.feed(CLIENT, part, packet, packet * 10, text.keys)
     (whole,) = found
     assert [(span.length, span.packet, span.time) for span in whole.spans] == [
-        *[(3, 100, 1000), (4, 101, 1010), (2, 102, 1020), (1, 103, 1030)],
+        *[(3, 100, 1000), (4, 101, 1010), (2, 102, 1020), (1, 103, 1030)]
     ]
 
 

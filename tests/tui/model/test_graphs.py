@@ -46,10 +46,7 @@ def place_of(view: View, state: ViewState) -> PlotPlace:
 
 @pytest.mark.parametrize(
     ("path", "by"),
-    [
-        *((KAFKA, by) for by in ("operation", "topic", "error", "latency_ns", "from_client")),
-        (MIXED, SERVER),
-    ],
+    [*((KAFKA, by) for by in ("operation", "topic", "error", "latency_ns", "from_client")), (MIXED, SERVER)],
     ids=str,
 )
 def test_the_filter_of_a_series_keeps_what_it_counts(path: Path, by: str) -> None:

@@ -113,12 +113,7 @@ def test_a_filter_hides_rows_and_streams_without_any(
     asked=st.booleans(),
 )
 def test_rows_leave_and_keep_their_numbers(
-    streams: list[int],
-    steps: list[tuple[int, int]],
-    opened: set[int],
-    keep: set[int] | None,
-    flat: bool,
-    asked: bool,
+    streams: list[int], steps: list[tuple[int, int]], opened: set[int], keep: set[int] | None, flat: bool, asked: bool
 ) -> None:
     timeline = timeline_of(streams)
     timeline.flat = flat
