@@ -1,4 +1,4 @@
-"""What is kept from one run to the next: typed, bounded, and never a reason to fail."""
+"""What is kept from one run to the next: typed, bounded, never a reason to fail; profiles, rules of the user."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.config.model import ColorRule
+from tests.tui.driving import Drive, driven
+from tui.commands.appearance import switch_palette
+from tui.commands.colouring import choose_colour, edit_rules, import_rules
+from tui.model.colour_rules import RULES_KEY, add_rule, load_own_rules, move_rule, parse_colorfilters, save_own_rules
+from tui.model.profiles import list_profiles, remove_profile, restore_profile, save_profile
+from tui.model.row_lines import COLUMNS_KEY
 from tui.saved_state import ENTRIES, LARGEST_FILE, LONGEST_TEXT, SavedState, SavedValue, find_state_file
 
 KEPT: dict[str, SavedValue] = {
@@ -175,3 +182,108 @@ def test_it_is_bounded(tmp_path: Path) -> None:
 )
 def test_where_it_is(environment: dict[str, str], path: str) -> None:
     assert find_state_file(environment) == Path(path)
+
+
+# ---- profiles: what they hold, and switching between them
+
+
+def test_a_profile_brings_back_what_was_saved() -> None:
+    state = SavedState()
+    state.set(COLUMNS_KEY, ["number", "latency"])
+    state.set(RULES_KEY, [f"red\t{'x' * 3000}\t{n}" for n in range(3)])
+    state.set("shares", {"list": 2.0})
+    save_profile(state, "lag", "operation == Fetch", "light")
+    state.set(COLUMNS_KEY, [])
+    state.set(RULES_KEY, [])
+    state.set("layout", "stacked")
+    save_profile(state, "plain", "", "")
+    assert list_profiles(state) == ["plain", "lag"]
+    assert restore_profile(state, "lag") == ("operation == Fetch", "light")
+    assert state.get(COLUMNS_KEY, [""]) == ["number", "latency"]
+    assert len(state.get(RULES_KEY, [""])) == 3
+    assert (state.get("layout", ""), state.get("shares", {"": 0.0})) == ("auto", {"list": 2.0})
+    assert restore_profile(state, "plain") == ("", "")
+    assert (state.get(COLUMNS_KEY, [""]), state.get("layout", "")) == ([], "stacked")
+    remove_profile(state, "plain")
+    assert list_profiles(state) == ["lag"]
+
+
+@driven()
+async def test_two_keys_switch_between_two_profiles(found: Drive) -> None:
+    main = found.main
+    await found.filter("kafka.Produce")
+    await found.press("t")
+    times, theme = main.timeline.row_lines.times.format, main.palette.name
+    await found.press("u", "enter")
+    await found.press(*"sends", "enter")
+    await found.filter("")
+    await found.press("t", "L", "v")
+    switch_palette(main, "light")
+    flat = main.timeline.timeline.flat
+    await found.press("u", *"save what", "enter")
+    await found.press(*"all", "enter")
+    assert list_profiles(main.saved_state) == ["all", "sends"]
+    await found.press("u", "enter")
+    await found.filtered()
+    assert main.filter.in_force is not None
+    assert main.filter.in_force.text == "kafka.Produce"
+    assert main.timeline.row_lines.times.format == times
+    assert main.timeline.timeline.flat is not flat
+    assert (main.pane_area.arrangement.mode, main.palette.name) == ("auto", theme)
+    await found.press("u", "enter")
+    await found.filtered()
+    assert main.filter.in_force is None
+    assert (main.timeline.timeline.flat, main.palette.name) == (flat, "light")
+
+
+# ---- colour rules that the user makes, keeps, orders and imports
+
+
+FETCH = ColorRule("operation == Fetch", "operation == Fetch", "black on red")
+LONG = ColorRule("length > 100", "length > 100", "green")
+
+WIRESHARK = """# This file was created by Wireshark.
+@Bad TCP@tcp.analysis.flags@[4718,10030,11796][63479,34695,34695]
+!@Off@tcp@[1,2,3][4,5,6]
+@Port@tcp.port == 29092@[65535,0,0][0, 0, 65535]
+@Wrong@tcp@[1,2][4,5,6]
+"""
+
+
+def test_rules_are_kept_in_their_order() -> None:
+    saved_state = SavedState()
+    save_own_rules(saved_state, add_rule([LONG], "operation ==\n Fetch", "black on red"))
+    assert load_own_rules(saved_state) == [FETCH, LONG]
+    assert add_rule([FETCH, LONG], "length > 100", "red")[0] == ColorRule("length > 100", "length > 100", "red")
+    assert move_rule([FETCH, LONG], 0, 1) == [LONG, FETCH]
+    assert move_rule([FETCH, LONG], 0, -1) == [FETCH, LONG]
+
+
+def test_rules_of_wireshark() -> None:
+    assert parse_colorfilters(WIRESHARK.splitlines()) == [
+        ColorRule("Bad TCP", "tcp.analysis.flags", "#f78787 on #12272e"),
+        ColorRule("Port", "tcp.port == 29092", "#0000ff on #ff0000"),
+    ]
+
+
+@driven()
+async def test_a_rule_is_made_removed_and_imported(found: Drive, tmp_path: Path) -> None:
+    def names() -> list[str]:
+        rules = found.main.timeline.row_lines.colour_rules
+        return [] if rules is None else [rule.name for rule in rules.rules[:1]]
+
+    choose_colour(found.main, "operation == ApiVersions")
+    await found.settle()
+    await found.press("down", "enter")
+    await found.until(lambda: names() == ["operation == ApiVersions"])
+    edit_rules(found.main)
+    await found.settle()
+    await found.press("enter", *"remove", "enter")
+    await found.until(lambda: names() == ["gap"])
+    path = tmp_path / "colorfilters"
+    path.write_text(WIRESHARK)
+    import_rules(found.main)
+    await found.settle()
+    await found.press(*str(path), "enter")
+    await found.until(lambda: names() == ["Port"])
+    assert "1 of 2 rules imported" in found.status()

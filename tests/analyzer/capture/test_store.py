@@ -1,15 +1,17 @@
-"""Locations: which source a byte lies in, also when sources have come and gone."""
+"""Locations: which source a byte lies in, also when sources have come and gone; and the bytes that an annex holds."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from analyzer.capture import sources
 from analyzer.capture import store as module
 from analyzer.capture.inputs import open_capture
-from analyzer.capture.sources import FREED_BYTES, ByteSource, MappedFile, PositionedFile, Spool
+from analyzer.capture.sources import FREED_BYTES, Annex, ByteSource, MappedFile, PositionedFile, Spool
 from analyzer.capture.store import SHIFT, Store
 
 DATA = bytes(range(256)) * 64
@@ -77,3 +79,25 @@ def test_a_spool_stays_readable_behind_a_punched_range() -> None:
     assert bytes(spool.window(3 * FREED_BYTES, 9)) == b"behind it"
     assert spool.released in {0, 2 * FREED_BYTES}
     spool.close()
+
+
+# ---- an annex keeps its last bytes in memory; what is read is the same wherever they are
+
+
+@pytest.mark.parametrize("tail", [1, 64, 1 << 20])
+def test_bytes_are_those_that_were_appended(monkeypatch: pytest.MonkeyPatch, tail: int) -> None:
+    monkeypatch.setattr(sources, "TAIL", tail)
+    annex, whole = Annex(), b""
+    for number in range(60):
+        data = bytes((number,)) * (number % 13)
+        assert annex.append(data) == len(whole)
+        whole += data
+        assert annex.size() == len(whole)
+        for begin in (0, len(whole) // 2, len(whole) - 1, len(whole)):
+            assert bytes(annex.window(max(begin, 0), 9)) == whole[max(begin, 0) : max(begin, 0) + 9]
+    rows = annex.gather(np.array([0, 5, len(whole) - 2]), 4)
+    assert rows.tobytes() == whole[:4] + whole[5:9] + whole[-2:] + b"\0\0"
+    descriptor = annex.duplicate()
+    assert os.read(descriptor, 1 << 16) == whole
+    os.close(descriptor)
+    annex.close()

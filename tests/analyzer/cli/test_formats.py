@@ -1,4 +1,4 @@
-"""The same forms of output, under the same names, for every command that prints data."""
+"""The same forms of output, under the same names, for every command that prints data; options that several share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click import BadParameter
 
+from analyzer.cli.options import Count
 from tests.analyzer.cli.conftest import Call
 
 ROOT = Path(__file__).parents[3]
@@ -74,3 +76,17 @@ def test_an_export_of_json_is_what_list_prints(tmp_path: Path, call: Call) -> No
     call("export", KAFKA, "-Y", "kafka.Produce", "-o", str(tmp_path / "rows.json"))
     printed = call("list", KAFKA, "-Y", "kafka.Produce", "--format", "json")[1]
     assert (tmp_path / "rows.json").read_text() == printed
+
+
+# ---- options that several commands share
+
+
+@pytest.mark.parametrize(("text", "number"), [("64", 64), ("0", 0), ("all", None), ("ALL", None), ("All", None)])
+def test_a_number_or_all(text: str, number: int | None) -> None:
+    assert Count().convert(text, None, None) == number
+
+
+@pytest.mark.parametrize("text", ["-1", "al", "6.4", ""])
+def test_neither(text: str) -> None:
+    with pytest.raises(BadParameter, match="Give a number or all"):
+        Count().convert(text, None, None)

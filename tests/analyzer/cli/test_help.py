@@ -1,8 +1,12 @@
-"""Help of commands: a first sentence, examples that work, and options in sections."""
+"""Help of commands: a first sentence, examples that work, options in sections; the manual page, the completion."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
@@ -10,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
+from analyzer.cli.manual import build_files, build_manual
 from analyzer.cli.parameters import LONGEST, SECTIONS, list_sections
 from analyzer.cli.program import COMMANDS, program
 from tests.analyzer.cli.conftest import Call
@@ -82,3 +87,36 @@ def test_every_option_has_one_section(name: str) -> None:
 def test_sections_name_parameters_that_there_are() -> None:
     known = {each.name for name in COMMANDS for each in load_command(name).params}
     assert {name for names in SECTIONS.values() for name in names} <= known
+
+
+# ---- the manual page and the completion scripts: they are current, they are in the wheel, and man can format them
+
+
+@pytest.mark.parametrize("path", build_files())
+def test_files_are_current(path: str) -> None:
+    """Run `python -m analyzer.cli.manual` if this fails."""
+    assert (ROOT / "share" / path).read_text() == build_files()[path]
+
+
+def test_wheel_installs_all_of_share(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="the builder is not installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.partition(".data/data/share/")[2] for name in names if ".data/data/share/" in name} == set(
+        build_files()
+    )
+
+
+def test_manual_has_all_commands() -> None:
+    manual = build_manual()
+    assert all(f"\n.SS wireanalyze {name}" in manual for name in COMMANDS)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_groff_formats_the_manual_without_a_warning() -> None:
+    run = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=build_manual(), capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "You pressed Ctrl-C." in run.stdout

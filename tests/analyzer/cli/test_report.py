@@ -1,4 +1,4 @@
-"""`wireanalyze report`, as a user calls it."""
+"""`wireanalyze report`, as a user calls it: lines of reports, and the page that --html writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
+from tests.analyzer.cli.conftest import Call
 from tests.program import run
 
 ROOT = Path(__file__).parents[3]
@@ -175,3 +178,32 @@ def test_show_says_its_part() -> None:
     assert f"watches: {text}\n" in lines
     (part,) = json.loads(run("show", "--json", WATCH, "16").stdout)["stories"]
     assert (part["story"], part["text"], part["line"]["set"]) == ("watches", text, 7)
+
+
+# ---- `wireanalyze report --html`, as a user calls it
+
+
+def test_a_page_is_written_and_not_replaced(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    status, out, err = call("report", "--html", str(path), KAFKA)
+    assert (status, out) == (0, "")
+    assert err.startswith("wireanalyze: A page of ") or "page of" in err
+    text = path.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert "kafka.pcap" in text
+    status, _, err = call("report", "--html", str(path), KAFKA)
+    assert status == 2
+    assert "--force" in err
+    assert call("report", "--html", str(path), "--force", KAFKA)[0] == 0
+    assert call("report", "--html", "-", KAFKA)[1] == text
+
+
+@pytest.mark.parametrize(
+    "arguments", [("groups", KAFKA), (KAFKA, "--json"), (KAFKA, "--list"), (), ("no-such-file.pcap",)]
+)
+def test_what_has_no_meaning_is_refused(call: Call, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    path = tmp_path / "page.html"
+    status, out, err = call("report", "--html", str(path), *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("wireanalyze: ")
+    assert not path.exists()

@@ -1,4 +1,4 @@
-"""Configuration files: what they may say, and one sentence for each way to be wrong."""
+"""Configuration files: where they are looked for, what they may say, and one sentence for each way to be wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer import config
-from analyzer.config import ColorRule, Config, load
+from analyzer.config import ColorRule, Config, find, load
 from analyzer.config.model import list_built_in_colors
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import PortRange
@@ -166,3 +166,25 @@ def test_a_line_is_left_out_rather_than_wrong(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         load(path)
     assert str(caught.value) == f"{path}: list.names is 3. It must be true or false."
+
+
+# ---- where the configuration file is looked for
+
+
+HOME = {"HOME": "/people/me"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "told", "path", "named"),
+    [
+        (HOME, None, "/people/me/.config/wireanalyze/config.toml", False),
+        ({**HOME, "XDG_CONFIG_HOME": "/etc/mine"}, None, "/etc/mine/wireanalyze/config.toml", False),
+        ({**HOME, "XDG_CONFIG_HOME": "mine"}, None, "/people/me/.config/wireanalyze/config.toml", False),
+        ({**HOME, "XDG_CONFIG_HOME": ""}, None, "/people/me/.config/wireanalyze/config.toml", False),
+        ({**HOME, "WIREANALYZE_CONFIG": "a.toml", "XDG_CONFIG_HOME": "/etc"}, None, "a.toml", True),
+        ({**HOME, "WIREANALYZE_CONFIG": ""}, None, "/people/me/.config/wireanalyze/config.toml", False),
+        ({**HOME, "WIREANALYZE_CONFIG": "a.toml"}, "b.toml", "b.toml", True),
+    ],
+)
+def test_find(environment: dict[str, str], told: str | None, path: str, named: bool) -> None:
+    assert find(environment, told) == (path, named)

@@ -1,14 +1,22 @@
-"""The keys of a row: their values, their nulls, and what they cost when nobody asks."""
+"""The keys of a row: their values, their nulls, what they cost when nobody asks, and the same read for many rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from analyzer.decode import template_decoder
+from analyzer.decode.content import read_context, read_messages
+from analyzer.decode.many_values import ManyValues
 from analyzer.decode.rows import ROW_KEYS, RowReader, list_keys
+from analyzer.insight.reports import list_reports
+from analyzer.messages import defects
 from analyzer.session import Session
+from dissectors.api import Context, Dissector
+from dissectors.message import Path as FieldPath
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Segment, Talk, capture, opening, rows, segments
 
@@ -115,3 +123,41 @@ def test_times_are_those_of_the_completing_packet(tmp_path: Path) -> None:
     (row,) = rows(capture(tmp_path / "a.pcap", [*opening(), *parts]))
     assert (row["first_packet"], row["last_packet"]) == (4, 5)
     assert row["time"] == "2023-11-14T22:13:20.000000000Z"  # pcap counts microseconds
+
+
+# ---- what many rows say together is what each of them says decoded for itself, in the fields that reports read
+
+
+ROOT = Path(__file__).parents[3]
+CAPTURES = ("kafka-4.4", "pulsar", "rocketmq", "zookeeper")
+
+
+def pick_path(value: Any, path: FieldPath) -> Any:
+    """What stands at a path; of a list what stands there in each of its structs."""
+    if isinstance(value, list) and path:
+        return [pick_path(each, path) for each in value]
+    return pick_path(value.get(path[0]), path[1:]) if isinstance(value, dict) and path else value
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_recorded_captures(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_decoder, "WORTH", 2)
+    with Session([ROOT / "captures" / f"{name}.pcap.zst"]).load() as session:
+        known, _ = list_reports(session)
+
+        def list_paths(dissector: Dissector, context: Context) -> frozenset[FieldPath]:
+            what = dissector.name, context.code, context.role
+            return frozenset(path for each in known.values() if what in each.on for path in each.on[what].paths)
+
+        rows = np.arange(len(session.rows))
+        found = ManyValues(session, list_paths).read_rows(rows)
+        assert sum(each is not None for each in found) > len(rows) // 4
+        for row, each, message in zip(rows.tolist(), found, read_messages(session, rows), strict=True):
+            if each is not None:
+                context = read_context(session, row)
+                dissector = session.engine.dissector(session.rows.cell("protocol", row))
+                assert dissector is not None
+                body = defects.decode_values(dissector, message, context)
+                for path in list_paths(dissector, context):
+                    assert pick_path(each[0], path) == pick_path(body.values, path)
+                assert each[1] == body.error

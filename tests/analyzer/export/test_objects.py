@@ -1,4 +1,4 @@
-"""What messages carry, as files: the right bytes under safe names, and an index that says where each came from."""
+"""What messages carry, as files: the right bytes under safe names, and an index that says where each was."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyzer.capture.output import INDEX
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_messages
 from analyzer.errors import UserError
 from analyzer.export import objects, raw
-from analyzer.export.folder import create_filled_folder
+from analyzer.export.folder import LONGEST, FileNames, create_filled_folder, safe_name
 from analyzer.session import Session
 from dissectors.wire.inner import content, find_within
 from tests.analyzer.pipeline.house import talk
@@ -172,3 +174,43 @@ def test_what_a_snapshot_is_too_long_for_is_counted(tmp_path: Path, monkeypatch:
     index, remaining = exported(GOLDEN / "zookeeper" / "mtu_en395_snap.pcap.zst", tmp_path / "out")
     assert len([each for each in index if each["operation"] == "SNAPSHOT"]) <= 5
     assert remaining.items == 151
+
+
+# ---- file names are safe whatever a capture says
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("orders-3-17", "orders-3-17"),
+        ("my.topic_1", "my.topic_1"),
+        ("../../etc/passwd", "_.._.._etc_passwd"),
+        ("/", "_"),
+        ("..", "_"),
+        (".hidden", "_.hidden"),
+        ("-rf", "_-rf"),
+        ("", "_"),
+        ("a\x1b[2Jb\nc\x00d", "a_2Jb_c_d"),
+        ("caf\u00e9\u202egnp", "caf_gnp"),
+        ("CON", "_CON"),
+        ("nul.x", "_nul.x"),
+        ("console", "console"),
+        ("dot.", "dot"),
+        ("x" * 500, "x" * LONGEST),
+    ],
+)
+def test_names(text: str, name: str) -> None:
+    assert safe_name(text) == name
+
+
+@given(st.text(st.characters(), max_size=300))
+def test_every_name_is_one_plain_component(text: str) -> None:
+    name = safe_name(text)
+    assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name)
+    assert len(name) <= LONGEST
+    assert name == safe_name(name) or name.startswith("_")
+
+
+def test_the_same_name_is_given_once() -> None:
+    names = FileNames()
+    assert [names.new(text) for text in ("a", "A", "a/", "a?", "a~2", "b")] == ["a", "A~2", "a_", "a_~2", "a_2", "b"]

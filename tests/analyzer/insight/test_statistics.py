@@ -1,4 +1,4 @@
-"""Figures of groups beside a plain evaluation of the rows that `list` prints, for everything to group by."""
+"""Figures of groups beside a plain evaluation of the rows that `list` prints; percentiles, tests of significance."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
+from analyzer.insight.difference import compare_percentiles, compare_rates, compare_shares
 from analyzer.insight.grouping import LENGTHS, LIMIT, MOST, SECOND, Intervals, field_of
+from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks, sums
 from analyzer.insight.statistics import Study, statistics
 from analyzer.query.fields import FieldReader
 from analyzer.query.filter import compile_filter
@@ -245,3 +250,117 @@ def test_latencies_by_hand_with_one_that_is_negative(tmp_path: Path) -> None:
     )
     assert (total.mean_ns, total.messages, total.rate) == (190_000.0, 10, 10 * SECOND / (4 * SECOND + 200_000))
     assert distribution.sum() == len(latencies)
+
+
+# ---- percentiles of groups beside sorted lists, sums beside Python's, and the edges of buckets
+
+
+THOUSANDTHS = (500, 900, 990, 999)
+VALUES = st.one_of(st.integers(-1000, 1000), st.integers(-(1 << 62), 1 << 62))
+ENTRIES = st.lists(st.tuples(st.integers(0, 5), VALUES), max_size=60)
+
+
+def plainly(values: list[int]) -> list[int]:
+    """Nearest rank as textbooks say it, without arrays."""
+    ordered, count = sorted(values), len(values)
+    if not count:
+        return [0] * (len(THOUSANDTHS) + 3)
+    ranks = [ordered[max(math.ceil(each * count / 1000), 1) - 1] for each in THOUSANDTHS]
+    return [count, ordered[0], *ranks, ordered[-1]]
+
+
+@given(ENTRIES)
+@example([(0, value) for value in range(1000, 0, -1)])
+def test_each_group_has_the_percentiles_of_its_values(entries: list[tuple[int, int]]) -> None:
+    ordered = sorted(entries, key=lambda entry: entry[1])
+    keys, values = (np.array([entry[place] for entry in ordered], np.int64) for place in (0, 1))
+    found = nearest_ranks(keys, values, 7, THOUSANDTHS).tolist()
+    assert found == [plainly([value for key, value in entries if key == group]) for group in range(7)]
+
+
+@given(ENTRIES)
+def test_sums_are_exact(entries: list[tuple[int, int]]) -> None:
+    keys, values = (np.array([entry[place] for entry in entries], np.int64) for place in (0, 1))
+    assert sums(keys, values, 6) == [sum(value for key, value in entries if key == group) for group in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("value", "begin"),
+    [(-5, 0), (0, 0), (1, 1), (3, 3), (4, 4), (7, 7), (8, 8), (9, 8), (11, 10), (1023, 896), (1024, 1024)],
+)
+def test_a_bucket_begins_at_its_edge(value: int, begin: int) -> None:
+    assert EDGES[buckets(np.array([value]))[0]] == begin
+
+
+def test_buckets_grow_by_a_quarter_at_most_and_never_overlap() -> None:
+    assert (np.diff(EDGES) > 0).all()
+    assert (EDGES[5:] * 4 <= EDGES[4:-1] * 5).all()
+
+
+# ---- tests of significance beside values from textbooks, and beside counting all outcomes
+
+
+def count_outcomes(some: int, of: int, others: int, of_others: int) -> float:
+    """Fisher's test, by counting all tables with the same sums."""
+    marked = some + others
+    ways = [comb(of, n) * comb(of_others, marked - n) for n in range(max(0, marked - of_others), min(marked, of) + 1)]
+    seen = comb(of, some) * comb(of_others, others)
+    return sum(way for way in ways if way <= seen) / sum(ways)
+
+
+@pytest.mark.parametrize(
+    ("some", "of", "others", "of_others", "expected"),
+    [
+        (3, 4, 1, 4, 0.4857142857),  # the lady tasting tea
+        (1, 10, 11, 14, 0.0027594562),
+        (0, 5, 5, 5, 2 / 252),
+        (7, 7, 3, 3, 1.0),
+        (0, 0, 3, 9, 1.0),
+    ],
+)
+def test_shares(some: int, of: int, others: int, of_others: int, expected: float) -> None:
+    assert compare_shares(some, of, others, of_others) == pytest.approx(expected, rel=1e-6)
+    assert compare_shares(others, of_others, some, of) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("of", [1, 3, 8, 15])
+def test_few_shares_are_exact(of: int) -> None:
+    for some in range(of + 1):
+        for others in range(10):
+            assert compare_shares(some, of, others, 9) == pytest.approx(count_outcomes(some, of, others, 9), rel=1e-6)
+
+
+def test_many_shares_are_nearly_as_exact_ones() -> None:
+    for others in (100, 120, 140):
+        exact, found = count_outcomes(100, 1000, others, 1000), compare_shares(100, 1000, others, 1000)
+        assert found == pytest.approx(exact, rel=0.4)
+    assert compare_shares(10**6, 10**7, 10**6 + 10**5, 10**7) == 0
+
+
+def test_rates() -> None:
+    assert compare_rates(5, 10, 5, 10) == 1
+    assert compare_rates(0, 10, 4, 10) == pytest.approx(2 / 16)
+    assert compare_rates(0, 10, 4, 0) == 1
+    assert compare_rates(1000, 10, 2000, 20) == 1
+    assert compare_rates(1000, 10, 2000, 10) < 1e-9
+
+
+def test_percentiles_of_one_distribution_and_of_two() -> None:
+    chance = np.random.default_rng(27)
+    one, other = (np.sort(chance.lognormal(10, 2, 5000).astype(np.int64)) for _ in range(2))
+    for thousandths in (500, 900, 990):
+        assert compare_percentiles(one, one, thousandths) == 1
+        assert compare_percentiles(one, other, thousandths) > 0.01
+        assert compare_percentiles(one, 2 * other, thousandths) < 0.001
+
+
+def test_only_the_tail_differs() -> None:
+    one = np.arange(10_000)
+    other = np.sort(np.where(one % 50 == 0, one + 10**6, one))
+    assert compare_percentiles(one, other, 500) > 0.01
+    assert compare_percentiles(one, other, 990) < 0.001
+
+
+def test_few_values_prove_nothing() -> None:
+    assert compare_percentiles(np.array([1]), np.array([10**9]), 500) == 1
+    assert compare_percentiles(np.zeros(0, np.int64), np.arange(9), 500) == 1

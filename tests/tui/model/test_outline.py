@@ -1,4 +1,4 @@
-"""The lines of a tree, folded and unfolded, held against a walk over all of it."""
+"""Lines that unfold: of a tree, held against a walk over all of it, and of any list."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dissectors.wire.specs import PartedSpec
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tui.model.detail import TreeNote
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.outline import FITTING, MOST_UNASKED, FoldChoices, Outline
 
 FETCH = 47
@@ -124,3 +125,37 @@ def test_parts_of_a_secret_that_speak_for_themselves() -> None:
     outline = Outline((), [token], FoldChoices())
     outline.fold(0, opened=True)
     assert [(entry.node, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]
+
+
+# ---- lines that unfold, held equal to a list of all of them
+
+
+def spelled(heads: int, heights: dict[int, int]) -> list[FoldLine]:
+    return [FoldLine(head, beneath) for head in range(heads) for beneath in range(heights.get(head, 0) + 1)]
+
+
+def test_as_a_list_of_all_lines() -> None:
+    random = Random(7)
+    accordion, heights = FoldList(40), dict[int, int]()
+    for _ in range(400):
+        head, before = random.randrange(40), accordion.lines
+        if random.random() < 0.4:
+            assert accordion.fold(head) == heights.pop(head, 0)
+        else:
+            heights[head] = random.randrange(5)
+            assert accordion.unfold(head, heights[head]) == accordion.lines - before
+        lines = spelled(40, heights)
+        assert [accordion.locate(line) for line in range(accordion.lines)] == lines
+        assert [accordion.find_line(head) for head in range(40)] == [
+            lines.index(FoldLine(head, 0)) for head in range(40)
+        ]
+        assert accordion.unfolded == sorted(heights)
+        assert accordion.get_height(head) == heights.get(head)
+    for head in accordion.unfolded:
+        accordion.fold(head)
+    assert accordion.locate(39) == FoldLine(39, 0)
+    assert accordion.lines == 40
+
+
+def test_without_anything() -> None:
+    assert FoldList().lines == 0

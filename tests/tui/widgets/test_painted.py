@@ -1,4 +1,4 @@
-"""The border: whatever the text, a line is as wide as asked for, and nothing in it acts."""
+"""The border: whatever the text, a line is as wide as asked for or wrapped, and nothing in it acts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
+from analyzer.render.lines import Line, strip_styles
 from tests.tui.hostile import TEXTS, acts, random_texts
 from tui import theme
 from tui.model.drawing import cut_text
 from tui.widgets.painted import make_strip, overlay_strip
+from tui.widgets.wrapping import wrap_line
 
 STYLES = theme.make_palette("dark").styles
 
@@ -57,3 +59,29 @@ def test_a_style_is_laid_over_some_cells() -> None:
     assert line.text == "abcdef"
     marked = "".join(segment.text for segment in line if segment.style is not None and segment.style.reverse)
     assert marked == "bcf"
+
+
+# ---- lines that are wrapped rather than cut
+
+
+CASES: list[tuple[Line, int, list[str]]] = [
+    ((("", "all of it fits"),), 20, ["all of it fits"]),
+    ((("", "one two three four"),), 12, ["one two", "    three", "    four"]),
+    ((("name", "  /   "), ("", "one two three")), 14, ["  /   one two", "      three"]),
+    ((("name", "  a long filter  "), ("", "what it is")), 20, ["  a long filter  ", "    what it is"]),
+    ((("", "0123456789abcdef"),), 10, ["0123456789", "    abcdef"]),
+    ((), 10, [""]),
+]
+
+
+@pytest.mark.parametrize(("line", "width", "wanted"), CASES, ids=str)
+def test_words_stay_whole(line: Line, width: int, wanted: list[str]) -> None:
+    assert [strip_styles(each).rstrip() for each in wrap_line(line, width)] == [each.rstrip() for each in wanted]
+
+
+@pytest.mark.parametrize("width", [1, 5, 9, 40])
+def test_nothing_is_wider_or_endless(width: int) -> None:
+    for text in (*TEXTS, "漢字" * 30, "a " * 50):
+        lines = wrap_line((("name", "  x  "), ("", text)), width)
+        assert len(lines) < 10 * len(text) + 10
+        assert all(cell_len(strip_styles(line)) <= max(width, 6) for line in lines), text

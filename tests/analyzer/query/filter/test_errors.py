@@ -1,11 +1,18 @@
-"""What is no filter says so: where, what was expected, and what may have been meant."""
+"""What is no filter says so: where, what was expected, and what may have been meant; and no pattern takes long."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.query.filter import FilterError, compile_filter
+from analyzer.session import Session
+from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.effort import within, within_steps
 
 NAMED = {"slow": "latency > 50ms", "self": "error or $self", "one": "$two", "two": "not $one", "bad": "version == x"}
@@ -206,3 +213,30 @@ def test_named_filters_that_double_each_time_are_refused_soon() -> None:
     doubling = {f"f{number}": f"$f{number + 1} or $f{number + 1}" for number in range(60)} | {"f60": "error"}
     with within_steps(MOST), pytest.raises(FilterError):  # some 4,000
         compile_filter("$f0", doubling)
+
+
+# ---- regular expressions are read by a library that takes time in proportion to the text, whatever they are
+
+
+NAMES, LONG = 34, 30_000
+"""Topics, and letters in the name of each: a megabyte."""
+
+
+def in_packets(data: bytes) -> Iterable[bytes]:
+    return (data[at : at + 1400] for at in range(0, len(data), 1400))
+
+
+def test_a_pattern_that_backtracks_elsewhere_ends(tmp_path: Path) -> None:
+    topic = (LONG + 1).to_bytes(2) + b"a" * LONG + b"!"
+    request = bytes.fromhex("0003 0000 00000007 0002 6d65") + NAMES.to_bytes(4) + topic * NAMES
+    talk = Talk(((CLIENT, len(request).to_bytes(4) + request),))
+    with Session([capture(tmp_path / "a.pcap", segments(talk, in_packets))]).load() as session:
+        reader, rows = RowReader(session), np.arange(len(session.rows))
+        name = "kafka.Metadata.request.topics.name"
+        assert compile_filter(f"count({name}) == {NAMES} and len({name}) == {LONG + 1}").find_mask(
+            reader, rows
+        ).tolist() == [True]
+        for pattern in ("(a+)+$", "(a|aa)+$", "(a*)*b", "(a|a?)+$"):
+            for field in (name, "bytes", "text"):
+                assert not compile_filter(f"{field} matches '^{pattern}'").find_mask(reader, rows).any()
+        assert compile_filter(f"{name} matches '^(a+)+!$'").find_mask(reader, rows).all()

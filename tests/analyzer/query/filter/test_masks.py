@@ -1,7 +1,8 @@
-"""Masks over columns say of each row what the oracle says of it, read from what is printed."""
+"""Masks over columns say of each row what the oracle says of it; labels, secrets; and that all can be drawn."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -12,11 +13,16 @@ from hypothesis import strategies as st
 
 import analyzer.query.filter
 from analyzer.decode.rows import RowReader
+from analyzer.query.fields.catalog import find_field
+from analyzer.query.fields.keys import FIELDS
 from analyzer.query.filter import compile_filter
+from analyzer.query.filter.operators import IN, OPERATORS, SYMBOLS
 from analyzer.session import Session
-from tests.analyzer.query.filter.captured import FOLDER, NAMES, Captured, captured, rows_as_printed
+from tests.analyzer.query.filter import drawing
+from tests.analyzer.query.filter.captured import FOLDER, NAMES, Captured, captured, label_of, rows_as_printed
 from tests.analyzer.query.filter.drawing import questions
-from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds
+from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds, values_of
+from tests.fuzz import test_filters as fuzz
 
 pytestmark = pytest.mark.xdist_group("filters")
 
@@ -189,3 +195,84 @@ def test_names_of_tshark_mean_ours(theirs: str, ours: str) -> None:
     found = compile_filter(theirs).find_mask(capture.reader, capture.all_rows)
     assert found.tolist() == compile_filter(ours).find_mask(capture.reader, capture.all_rows).tolist()
     assert found.any()
+
+
+# ---- a number that has a name is compared by it, too: names are those that the trees say beside the numbers
+
+
+def labelled(capture: Captured) -> list[tuple[str, int, str]]:
+    """Path, number and label of each number that has a name in a capture, once for each place and name."""
+    found: dict[tuple[str, int], str] = {}
+    for path, rows in capture.fields.items():
+        if find_field(path).label is None or find_field(path).scale is not None:
+            continue
+        for row in {rows[0], rows[-1]}:
+            for value in values_of(path, capture.printed[row]):
+                label = label_of(capture, row, path, value)
+                if label is not None:
+                    found[path, value] = label
+    return [(path, value, label) for (path, value), label in found.items()]
+
+
+WORD = re.compile(r"[A-Z][A-Za-z_0-9]*")
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_number_is_compared_by_its_label(name: str) -> None:
+    capture = captured(name)
+    cases = [case for case in labelled(capture) if WORD.fullmatch(case[2])]
+    assert len(cases) > 5
+    for path, value, label in cases[:: max(1, len(cases) // 24)]:
+        rows = capture.fields[path][:16]
+        same = Comparison(Value(path), "==", (Literal(str(value), False),))
+        other = Comparison(Value(path), "!=", (Literal(str(value), False),))
+        for text, wanted in (
+            (f"{path} == {label}", same),
+            (f"{path} == {label.swapcase()}", same),
+            (f"{path} != {label}", other),
+            (f"{path} in {{{label}, -77}}", same),
+        ):
+            found = compile_filter(text).find_mask(capture.reader, np.array(rows)).tolist()
+            assert found == [holds(wanted, capture.printed[row]) for row in rows], text
+        contained = Comparison(Value(path), "contains", (Literal(label[:4]),))
+        found = compile_filter(f"{path} contains {label[:4]}").find_mask(capture.reader, np.array(rows)).tolist()
+        assert found == [said_by(contained, capture, row, path) for row in rows], path
+
+
+def said_by(comparison: Comparison, capture: Captured, row: int, path: str) -> bool:
+    return holds(comparison, capture.printed[row], lambda _, number: label_of(capture, row, path, number))
+
+
+# ---- what can be asked is drawn: a new operator or field that no random filter has would be tested by nobody
+
+
+SAID_BY_OTHERS = {"comment", "name", "source.name", "destination.name"}
+"""Fields of pcapng blocks that no bundled capture has: tests/analyzer/messages has tests of them."""
+
+SAID_BY_STREAMS = {
+    *("retransmissions", "packets", "tcp.rtt_ns", "tcp.client_rtt_ns", "tcp.server_rtt_ns", "tcp.ack_rtt_ns"),
+    *("tcp.retransmissions", "tcp.retransmission_time_ns", "tcp.zero_window", "tcp.zero_window_time_ns", "tcp.reset"),
+    *("tls.version", "tls.cipher", "tls.sni", "tls.alpn", "tls.ja4"),
+    *("client.process", "client.pid", "server.process", "server.pid", "slow"),
+}
+"""What no printed row has, so that the oracle cannot know it.
+
+Tests of them: tests/analyzer/decode/test_packets.py, tests/analyzer/query/fields/test_network.py,
+tests/analyzer/live/test_processes.py.
+"""
+
+DRAWN_BY_NAME = {"contains", IN, f"not_{IN}"}
+
+
+def test_every_operator_is_drawn() -> None:
+    spellings = {each for some in drawing._SPELLINGS.values() for each in some} | {"<", "<=", ">", ">="}
+    assert {*OPERATORS, *SYMBOLS, IN} - spellings - DRAWN_BY_NAME == set()
+
+
+def test_every_operator_is_in_the_texts_of_the_fuzz_tests() -> None:
+    assert {*OPERATORS, *SYMBOLS, IN} - set(fuzz.OPERATORS) - {"all_eq", "any_ne"} == set()
+
+
+def test_every_field_of_rows_is_drawn() -> None:
+    assert set(FIELDS) - set(drawing.KEYS) == SAID_BY_OTHERS | SAID_BY_STREAMS
