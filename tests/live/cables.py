@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from benchmarks.captures import write
 from benchmarks.kafka import KINDS
 from benchmarks.sniffed import sniff
 from benchmarks.wire import Wire
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "analyzer.cli")
@@ -84,16 +84,6 @@ def running(wire: Wire, folder: Path, *options: str, before: Sequence[str] = ())
         if found.process.poll() is None:
             found.process.kill()
         found.process.wait()
-
-
-def until(what: str, holds: Callable[[], object], why: Callable[[], str | None] = lambda: None) -> None:
-    """Waits for something. why: the reason for which it won't come, as far as that is known."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        reason = why()
-        assert reason is None, f"{what} did not come: {reason}"
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.02)
 
 
 def made(path: Path, packets: int) -> Path:

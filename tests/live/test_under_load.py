@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.wire import Wire, why_not
 from tests.live.cables import alike, listed, made, packets_of, running, until
+from tests.waiting import is_over
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -41,14 +42,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wire() -> Iterator[Wire]:
     with Wire() as found:
         yield found
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended; who waits for an orphan may take a moment."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 @pytest.mark.slow
@@ -90,7 +83,7 @@ def test_the_analyzer_is_killed(wire: Wire, small: Path, tmp_path: Path) -> None
         until("rows", lambda: found.lines > 100, found.why)
         child = found.child
         os.kill(found.process.pid, signal.SIGKILL)
-        until("the end of the capturing process", lambda: gone(child))
+        until("the end of the capturing process", lambda: is_over(child))
         sending.end()
     assert wire.sockets() == 0
     rows = listed(tmp_path / "kept.pcapng")

@@ -10,8 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from analyzer.cli.memory import LEAST
 from analyzer.cli.program import run
 from analyzer.messages.eviction import Eviction
 from tests.namespaces import in_namespace, privileged
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 CAPTURE = ROOT / "captures" / "kafka.pcap"
@@ -32,13 +32,6 @@ STREAM, PORT, MESSAGES = 2, 29092, 6
 PROGRAM = [sys.executable, "-m", "analyzer.cli"]
 ROWS = ["--format", "ndjson", "-e", "number,role,operation"]
 PATIENCE = 60.0
-
-
-def until(what: str, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.01)
 
 
 class Listing:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from analyzer.session import Session
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Ng, ethernet, ipv4, segment, udp
 from tests.analyzer.wire import rows_of
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 60.0
@@ -65,13 +65,6 @@ def reading(files: FileSuccession) -> Iterator[Reader]:
         finally:
             packets.stop()
             reader.join()
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 # ---- rows of a live run are the rows of its files
@@ -150,11 +143,11 @@ def test_a_file_is_read_while_it_grows_and_whatever_becomes_of_its_name(tmp_path
         files.add_file(str(first))
         first.unlink()
         file.write(HEAD[-5:] + BLOCKS[0] + BLOCKS[1][:30])
-        until(lambda: len(reader.payloads) == 1)
+        until("it", lambda: len(reader.payloads) == 1)
         file.write(BLOCKS[1][30:])
-        until(lambda: len(reader.payloads) == 2)
+        until("it", lambda: len(reader.payloads) == 2)
         files.add_file(written(tmp_path / "2", BLOCKS[2:9]))
-        until(lambda: len(reader.payloads) == 9)
+        until("it", lambda: len(reader.payloads) == 9)
         files.finish()
         reader.join(PATIENCE)
         assert reader.payloads == PAYLOADS[:9]
@@ -241,7 +234,7 @@ def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "1"
     with reading(files) as reader:
         files.add_file(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
-        until(lambda: len(reader.payloads) == 1)
+        until("it", lambda: len(reader.payloads) == 1)
         os.truncate(path, len(HEAD) + len(BLOCKS[0]))
         files.finish()
         reader.join(PATIENCE)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pathlib import Path
 from analyzer.decode.content import read_cell, read_message
 from analyzer.session import Session
 from tests.analyzer.live import wires
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "analyzer.cli"]
@@ -216,13 +216,3 @@ def sniffing(
         if process.poll() is None:
             process.kill()
         process.wait()
-
-
-def until(what: str, holds: Callable[[], object], failed: Callable[[], str | None] = lambda: None) -> None:
-    """Waits for something. failed: why it won't come."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        why = failed()
-        assert why is None, f"{what} did not come: {why}"
-        assert time.monotonic() < end, f"{what} did not come"
-        time.sleep(0.02)

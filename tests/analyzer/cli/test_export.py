@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 from analyzer.decode.content import read_messages
 from analyzer.session import Session
 from tests.program import run
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 60
@@ -172,10 +172,7 @@ def test_interrupted_in_between(number: int, tmp_path: Path) -> None:
     try:
         with pipe.open("wb", buffering=0) as file:
             file.write(Path(KAFKA).read_bytes()[:20_000])
-            end = time.monotonic() + PATIENCE
-            while any(fcntl.ioctl(file, termios.FIONREAD, bytes(4))):  # until it has read what the pipe had
-                assert time.monotonic() < end
-                time.sleep(0.02)
+            until("an empty pipe", lambda: not any(fcntl.ioctl(file, termios.FIONREAD, bytes(4))))
             process.send_signal(number)
             assert process.wait(PATIENCE) != 0
     finally:

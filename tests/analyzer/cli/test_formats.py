@@ -55,23 +55,6 @@ def test_an_empty_array(call: Call) -> None:
     assert call("list", KAFKA, "-c", "0", "--format", "json")[1] == "[]\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["list", KAFKA, "--format", "parquet"], "wireanalyze export FILE --as parquet -o FOLDER"),
-        (["doctor", KAFKA, "--format", "parquet"], "wireanalyze export FILE --as parquet -o FOLDER"),
-        (["list", KAFKA, "--format", "ndjsn"], "Did you mean ndjson?"),
-        (["list", KAFKA, "--format", "jsonl"], "Did you mean ndjson?"),
-        (["info", KAFKA, "--format", "xml"], "'xml' is not one of table, json."),
-        (["list", KAFKA, "--json", "--format", "csv"], "--json means --format ndjson,"),
-    ],
-)
-def test_what_is_refused_says_what_to_do(words: list[str], text: str, call: Call) -> None:
-    status, printed, reported = call(*words)
-    assert (status, printed) == (2, "")
-    assert text in reported
-
-
 def test_an_export_of_json_is_what_list_prints(tmp_path: Path, call: Call) -> None:
     call("export", KAFKA, "-Y", "kafka.Produce", "-o", str(tmp_path / "rows.json"))
     printed = call("list", KAFKA, "-Y", "kafka.Produce", "--format", "json")[1]

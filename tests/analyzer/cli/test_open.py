@@ -19,16 +19,12 @@ import pytest
 
 from analyzer.cli.memory import PROGRAM
 from analyzer.cli.open import DRIVER
-from analyzer.cli.program import COMMANDS, run
+from analyzer.cli.program import run
 from tui.inputs import StartOptions
 
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
 OPEN = [sys.executable, "-m", "analyzer.cli", "open"]
 PATIENCE = 60
-
-
-def test_it_is_a_command() -> None:
-    assert "open" in COMMANDS
 
 
 @pytest.mark.parametrize("arguments", [[str(KAFKA)], ["-"], []])

@@ -17,6 +17,7 @@ import pytest
 from analyzer.cli import program as module
 from analyzer.cli.program import COMMANDS, run
 from analyzer.errors import UserError
+from tests.waiting import until
 
 
 def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -164,10 +165,7 @@ def test_ctrl_c_is_quiet() -> None:
     assert waiting.stdin is not None
     waiting.stdin.write(b"00")
     waiting.stdin.flush()
-    end = time.monotonic() + 60
-    while any(fcntl.ioctl(waiting.stdin, termios.FIONREAD, bytes(4))):  # until it has read what the pipe had
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until("an empty pipe", lambda: not any(fcntl.ioctl(waiting.stdin, termios.FIONREAD, bytes(4))))
     waiting.send_signal(signal.SIGINT)
     out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out, err) == (130, b"", b"")

@@ -44,6 +44,7 @@ from tests.analyzer.cli.live_network import (
 )
 from tests.namespaces import why_not
 from tests.needs import LIBPCAP
+from tests.waiting import is_over
 
 CAPTURE = ROOT / "captures" / "kafka.pcap"
 STREAM, PORT = 2, 29092
@@ -374,14 +375,6 @@ def test_the_analyzer_is_killed(network: Network, folder: Path, messages: int) -
         running.process.kill()
         until("its end", lambda: is_over(child))
     assert len(parsed(listed(folder, *NDJSON))) == messages
-
-
-def is_over(pid: int) -> bool:
-    """Whether a process has ended, though nobody may have asked how."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 @LIBPCAP

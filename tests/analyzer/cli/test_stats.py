@@ -92,11 +92,6 @@ def test_a_capture_without_messages_says_so(tmp_path: Path) -> None:
     assert json.loads(said(str(empty), "--endpoints", "--format", "json")) == {"endpoints": [], "endpoints_in_all": 0}
 
 
-def test_no_file_is_wrong_usage() -> None:
-    done = run("stats")
-    assert (done.returncode, done.stdout) == (2, b"")
-
-
 def test_the_screen_in_json_has_the_counts_and_more() -> None:
     plain, found = counted(MIXED), told(MIXED)
     for key in ("packets", "tcp_packets", "packet_bytes", "streams", "messages", "message_bytes"):

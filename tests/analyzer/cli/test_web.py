@@ -10,9 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +22,19 @@ import pytest
 import tui.web
 from analyzer.cli import open as opening
 from analyzer.cli import web as module
-from analyzer.cli.program import COMMANDS, run
+from analyzer.cli.program import run
 
 pytest.importorskip("textual_serve", reason="the extra wireanalyze[web] is not installed")
 
 from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, CookieJar, WSMsgType, web
 
+from tests.waiting import is_over, until
 from tui.web import page_process, server
 from tui.web.server import PageServer, open_socket
 
 pytestmark = pytest.mark.xdist_group("web")
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
 PATIENCE = 60
-
-
-def test_it_is_a_command() -> None:
-    assert "web" in COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -256,10 +253,7 @@ def test_a_browser_gets_an_address_of_its_own(tmp_path: Path) -> None:
     browser.write_text(f'#!/bin/sh\necho "$1" > {reported}.new; mv {reported}.new {reported}\n')
     browser.chmod(0o755)
     with serving(str(KAFKA), "--open", BROWSER=str(browser)) as (_, address):
-        end = time.monotonic() + PATIENCE
-        while not reported.exists():
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until("the browser", reported.exists)
         ticket = reported.read_text().strip()
         assert ticket.partition("token=")[0] == address.partition("token=")[0]
         assert ticket != address
@@ -309,17 +303,6 @@ def children(pid: int) -> list[int]:
     return [int(row[0]) for row in rows if row[1] == str(pid) and not row[2].startswith("Z")]
 
 
-def is_over(pid: int) -> bool:
-    """Whether a process ends soon."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        stat = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        if stat.stdout.strip()[:1] in ("", "Z"):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def test_the_program_behind_a_page(tmp_path: Path) -> None:
     name = "a; touch pwned; $(touch pwned) `touch pwned` '\" <b>.pcap"
     (tmp_path / name).write_bytes(KAFKA.read_bytes())
@@ -358,7 +341,7 @@ def test_the_program_behind_a_page(tmp_path: Path) -> None:
         assert line.startswith("wireanalyze: a; touch pwned; ")
         origin, _, token = line.split(" at ")[1].strip().rpartition("/")
         for pid in asyncio.run(look(origin, token, process.pid)):
-            assert is_over(pid)  # its page was closed
+            until("its end", partial(is_over, pid))  # its page was closed
     finally:
         process.send_signal(signal.SIGINT)
         _, text = process.communicate(timeout=PATIENCE)
@@ -382,7 +365,7 @@ def test_programs_end_with_the_server(number: signal.Signals) -> None:
     with serving(str(KAFKA)) as (process, address):
         origin, _, token = address.rpartition("/")
         (pid,) = asyncio.run(look(origin, token, process))
-        assert is_over(pid)
+        until("its end", partial(is_over, pid))
         assert process.wait(PATIENCE) == (0 if number is signal.SIGTERM else -number)
 
 
@@ -460,7 +443,7 @@ def test_every_program_ends_with_its_page(words: list[str], monkeypatch: pytest.
         async with asyncio.timeout(PATIENCE):
             while pages._open:
                 await asyncio.sleep(0.02)
-        assert is_over(found[0].pid)
+        until("its end", partial(is_over, found[0].pid))
 
     behind_pages(words, look)
 

@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -30,6 +29,7 @@ from analyzer.live.privilege import Identity
 from analyzer.live.run_monitor import MOST_SAMPLES, RunMonitor
 from tests.analyzer.live.worlds import ABLE, trial, world
 from tests.namespaces import privileged
+from tests.waiting import is_over, until
 
 PATIENCE = 60.0
 
@@ -82,14 +82,7 @@ def capturing(script: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCapt
     monkeypatch.setattr(module, "become", lambda who: None)
     with LiveCapture(CaptureRequest()) as found:
         yield found
-    until(lambda: found._child.poll() is not None and not found._listener.is_alive())
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    until("it", lambda: found._child.poll() is not None and not found._listener.is_alive())
 
 
 RUN = """
@@ -115,13 +108,13 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert (capture.stopped, remaining.heard) == (False, [("begun", "packets")])
         with pytest.raises(RuntimeError):
             capture.begin(None, spooled)
-        until(lambda: capture.health(0).captured)
+        until("it", lambda: capture.health(0).captured)
         health = capture.health(4)
         assert (health.captured, health.dropped, health.size, health.backlog, health.files) == (10, 1, 1000, 6, 1)
         assert capture.health(10).lag == 0.0
         assert capture.summary(10) == f"10 packets captured to {tmp_path}/kept, 1 more were dropped by the kernel"
         capture.stop()
-        until(lambda: capture.stopped)
+        until("it", lambda: capture.stopped)
         assert remaining.heard == [("begun", "packets")] * 2 + [("gone", "kept"), ("ended", "")]
         assert (capture.problem, list(spools.iterdir())) == (None, [])
         assert capture.summary(4) == (
@@ -133,7 +126,7 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (folder,) = spools.iterdir()
         assert (list(folder.iterdir()), folder.stat().st_mode & 0o777) == ([], 0o700)
         capture.stop()
-        until(lambda: capture.stopped)
+        until("it", lambda: capture.stopped)
         assert (capture.problem, list(spools.iterdir())) == ("the disk is full", [])
         capture.stop()
         capture.close()
@@ -202,7 +195,7 @@ def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch:
     child += f"open(path + '.2', 'w'); {script}"
     with capturing(child, monkeypatch) as capture:
         capture.begin(None, following)
-        until(lambda: capture.stopped)
+        until("it", lambda: capture.stopped)
         assert (capture.health(7).captured, following.heard[-1]) == (7, ("ended", ""))
         assert capture.problem == expected
         assert list(spools.iterdir()) == []
@@ -276,12 +269,6 @@ def line_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     return found
 
 
-def gone(pids: list[int]) -> bool:
-    """Ended; who takes note of it may take its time."""
-    found = subprocess.run(["ps", "-o", "stat=", "-p", ",".join(map(str, pids))], capture_output=True, check=False)
-    return all(state.startswith(b"Z") for state in found.stdout.split())
-
-
 @privileged
 @pytest.mark.parametrize(("victim", "remaining"), [("pid", False), ("child", False), ("child", True)])
 def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, remaining: bool, place: Path) -> None:
@@ -296,7 +283,7 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, remain
             assert (run["captured"], run["read"]) == (20, 20)
             assert run["problem"] == "The capturing process was ended by SIGKILL. The packets that it wrote are kept."
         process.wait(PATIENCE)
-        until(lambda: gone([ready["pid"], *holding["below"]]))
+        until("it", lambda: is_over(ready["pid"], *holding["below"]))
     assert not list(place.glob("wireanalyze-*"))
     assert (place / "kept0").exists() == remaining
     if remaining:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from analyzer.live import dumpcap as dumpcap_module
 from analyzer.live.dumpcap import DumpcapTap, explain_failure
 from analyzer.live.relays import BlockRelay, read_header
 from analyzer.live.taps import PacketBatch
+from tests.waiting import is_over, until
 
 NANOSECOND = 1_700_000_000_123_456_789
 FRAMES = [bytes([n]) * (60 + n) for n in range(9)]
@@ -136,19 +138,6 @@ def test_what_dumpcap_says_becomes_a_sentence(said: str, expected: str) -> None:
     assert explain_failure(said, "lo", "udp") == expected
 
 
-def has_ended(pid: int) -> bool:
-    """Whoever takes note of it may take its time."""
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return found.stdout.strip() in ("", "Z", "Z+")
-
-
-def wait_for_end(pid: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while not has_ended(pid):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[str]:
     """A dumpcap that captures what is in a file, and then what comes until it is told to end."""
@@ -165,7 +154,7 @@ def program(tmp_path: Path) -> Iterator[str]:
     path.chmod(0o755)
     yield str(path)
     if (tmp_path / "pid").exists():
-        wait_for_end(int((tmp_path / "pid").read_text()))
+        until("its end", partial(is_over, int((tmp_path / "pid").read_text())))
 
 
 def taken(tap: DumpcapTap, most: float = math.inf) -> int:
@@ -253,9 +242,9 @@ def test_it_ends_with_whoever_started_it(program: str, tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         pid = int((tmp_path / "pid").read_text())
-        assert not has_ended(pid)
+        assert not is_over(pid)
         process.kill()
-    wait_for_end(pid)
+    until("its end", partial(is_over, pid))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux who was started by whom")
@@ -272,4 +261,4 @@ def test_it_ends_by_force_where_its_starter_was_hurt(
     (waiting,) = (each for each in children if each != running)
     os.kill(waiting, signal.SIGKILL)
     tap.close()
-    wait_for_end(running)
+    until("its end", partial(is_over, running))
