@@ -14,7 +14,17 @@ from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, find_body_kind
 from dissectors.rocketmq.codes import find_header_class, list_response_names, operations
-from dissectors.rocketmq.ha.frames import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
+from dissectors.rocketmq.ha.frames import (
+    BLOCK,
+    ENTRY,
+    GREETING,
+    HANDSHAKE,
+    HEARTBEAT,
+    REPORT,
+    SLAVE_OFFSET,
+    TRANSFER,
+    HeadLayout,
+)
 from dissectors.rocketmq.message import KEYS
 from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, make_message_plan
 from dissectors.rocketmq.tables import table
@@ -123,12 +133,6 @@ def _find_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Me
 CATALOG = RocketMQCatalog()
 
 
-_OFFSET = Member("offset", "int64", about="in the commit log, in bytes")
-_STATE, _SIZE = Member("state", "int32"), Member("size", "int32")
-_EPOCH = Member("epoch", "int32")
-_STARTS = (Member("epochStartOffset", "int64"), Member("confirmOffset", "int64"))
-
-
 class HACatalog(Catalog):
     """The names of all fields that a filter or a column can ask HA frames for."""
 
@@ -137,8 +141,8 @@ class HACatalog(Catalog):
         return (
             Layout(HANDSHAKE, Role.REQUEST, _list_greeting_members),
             Layout(HANDSHAKE, Role.RESPONSE, _list_answer_members),
-            Layout(SLAVE_OFFSET, None, lambda: (_STATE, _OFFSET, _REST)),
-            Layout(HEARTBEAT, None, lambda: (*_list_place_members(), _REST)),
+            Layout(SLAVE_OFFSET, None, lambda: (*_list_head_members(REPORT), _REST)),
+            Layout(HEARTBEAT, None, lambda: (*_list_head_members(BLOCK), _REST)),
             Layout(TRANSFER, None, _list_transfer_members),
         )
 
@@ -147,23 +151,23 @@ class HACatalog(Catalog):
         return ()
 
 
-def _list_place_members() -> tuple[Member, ...]:
-    return (_STATE, _SIZE, _OFFSET, _EPOCH, *_STARTS)
+def _list_head_members(form: HeadLayout) -> list[Member]:
+    found = _make_members([leaf.spec for leaf in form.head])
+    return [each._replace(about="in the commit log, in bytes") if each.name == "offset" else each for each in found]
 
 
 def _list_greeting_members() -> Sequence[Member]:
-    flags = (Member("syncFromLastFile", "int16"), Member("asyncLearner", "int16"))
-    return (_STATE, *flags, Member("brokerId", "int64"), Member("address", "string"), _REST)
+    return (*_list_head_members(GREETING), Member("address", "string"), _REST)
 
 
 def _list_answer_members() -> Sequence[Member]:
-    entries = Member("epochs", "struct", True, members=lambda: (_EPOCH, Member("startOffset", "int64")))
-    return (*_list_place_members(), entries, _REST)
+    entries = Member("epochs", "struct", True, members=lambda: _make_members([leaf.spec for leaf in ENTRY]))
+    return (*_list_head_members(BLOCK), entries, _REST)
 
 
 def _list_transfer_members() -> Sequence[Member]:
     return (
-        *_list_place_members(),
+        *_list_head_members(BLOCK),
         Member("continued", "bytes", about="the end of a message that an earlier block began"),
         Member("messages", "struct", True, members=list_stored_members),
         Member("continues", "bytes", about="the beginning of a message that a later block goes on with"),

@@ -165,8 +165,8 @@ def _describe_run(data: bytes, from_slave: bool, found: RecognisedRun) -> Iterat
     most, _ = _find_bounds()
     links = list(islice(iterate_links(data, from_slave, found.kind), most + 1))
     more = "more than " if len(links) > most else ""
-    count = Counter(link.frame.form.operation for link in links[:most])
-    offsets = [link.frame.offset for link in links if link.frame.form.operation != HANDSHAKE and link.frame.offset >= 0]
+    count = Counter(link.frame.operation for link in links[:most])
+    offsets = [link.frame.offset for link in links if link.frame.operation != HANDSHAKE and link.frame.offset >= 0]
     if count[HANDSHAKE]:
         yield "a slave says who it is" if from_slave else "a master says its epochs"
     if from_slave and offsets:
@@ -232,9 +232,9 @@ def _read_run(reader: Reader, from_slave: bool, found: RecognisedRun) -> None:
         stop = min(link.at + link.frame.size, reader.end)
         if index == most or stop > limit:
             raise TooLarge(reader.path(), reader.at, f"and what follows is not shown, {reader.end - reader.at} bytes")
-        reader.enter(element(index, link.frame.form.operation))
+        reader.enter(element(index, link.frame.operation))
         reader.guard(partial(read_frame, found=link.frame, from_slave=from_slave), stop)
-        if link.frame.form.operation == TRANSFER:
+        if link.frame.operation == TRANSFER:
             cut = _add_cut_message(reader, cut if link.follows else b"")
         reader.leave()
     reader.leave()

@@ -21,7 +21,8 @@ from dissectors.errors import MalformedField, TruncatedField
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.ha.frames import (
-    EPOCH,
+    ENTRY,
+    ENTRY_SIZE,
     HANDSHAKE,
     HEADERS,
     KIND,
@@ -34,13 +35,12 @@ from dissectors.rocketmq.ha.frames import (
     read_head,
 )
 from dissectors.rocketmq.ha.log import read_log
-from dissectors.wire import INT32, INT64, leaves, read_leaves
+from dissectors.wire import read_leaves
 from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
 
 _EPOCHS = Many("epochs", "array")
-_ENTRY = leaves({"epoch": INT32, "startOffset": INT64})
 _ADDRESS = FieldSpec("address", "string")
 
 
@@ -49,12 +49,12 @@ def read_frame(reader: Reader, found: HAFrame, from_slave: bool) -> None:
     begin = reader.at
     read_leaves(reader, found.form.head)
     stop = begin + found.size
-    if found.form.operation == HANDSHAKE:
+    if found.operation == HANDSHAKE:
         reader.need(found.data, reader.at, "data")
         if from_slave and found.data:
             reader.leaf(_ADDRESS, reader.data[reader.at : stop].decode("utf-8", "replace"), stop)
         elif not from_slave:
-            _read_epochs(reader, found.data // EPOCH.size)
+            _read_epochs(reader, found.data // ENTRY_SIZE)
         return
     if not found.data:
         return
@@ -70,7 +70,7 @@ def _read_epochs(reader: Reader, count: int) -> None:
     reader.enter(_EPOCHS)
     for index in range(count):
         reader.enter(element(index, "struct"))
-        read_leaves(reader, _ENTRY)
+        read_leaves(reader, ENTRY)
         reader.leave()
     reader.leave()
 
@@ -185,8 +185,8 @@ class HAConversation(Conversation):
             return Outcome(HEADERS[None])
         self.kind = seen.kind
         found, extra = seen.frame, {} if seen.kind is HAProtocol.CLASSIC else {KIND: seen.kind.name}
-        header = HEADERS[found.form.operation, from_client]
-        if found.form.operation == HANDSHAKE:
+        header = HEADERS[found.operation, from_client]
+        if found.operation == HANDSHAKE:
             return Outcome(header, self._pair_greeting(handle, header.role), extra or None)
         extra |= self._check_behind(found) if from_client else self._check_jump(found)
         return Outcome(header, None, extra or None)
@@ -204,7 +204,7 @@ class HAConversation(Conversation):
 
     def _check_behind(self, found: HAFrame) -> dict[str, str]:
         """Told once, until the slave is near again."""
-        if found.form.operation != SLAVE_OFFSET or self.reached is None:
+        if found.operation != SLAVE_OFFSET or self.reached is None:
             return {}
         behind, before = self.reached - found.offset, self.is_reported
         self.is_reported = behind > FAR

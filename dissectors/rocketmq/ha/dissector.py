@@ -33,7 +33,7 @@ class RocketMQHA(Dissector):
     info = lazy("dissectors.rocketmq.ha.body:format_info")
     catalog = lazy("dissectors.rocketmq.catalog:HA_CATALOG")
     payloads = lazy("dissectors.rocketmq.payloads:HA")
-    prefix = 136  # two of the longest heads (forms.HEAD), and the beginning of a message
+    prefix = 136  # two of the longest heads (frames.HEAD), and the beginning of a message
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Rates the first bytes; never high, because few bytes of a frame can be checked."""
@@ -58,7 +58,7 @@ class RocketMQHA(Dissector):
         from dissectors.rocketmq.ha.frames import HEADERS, find_frame
 
         seen = find_frame(prefix, from_client, None)
-        return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
+        return HEADERS[None if seen is None else (seen.frame.operation, from_client)]
 
 
 def _can_begin_log(prefix: bytes, found: HAFrame) -> bool:

@@ -12,7 +12,7 @@ epoch is never 0, so the bytes tell the releases apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
@@ -21,6 +21,7 @@ from typing import NamedTuple
 from dissectors.api import HEADLESS, Context, Framer, MessageHeader, Role, Window
 from dissectors.wire import INT16, INT32, INT64, leaves
 from dissectors.wire.plan import Leaf
+from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.specs import LayoutSpec
 
 
@@ -31,12 +32,35 @@ class HAProtocol(IntEnum):
     CONTROLLED = 1
 
 
-class HeadLayout(NamedTuple):
-    """A frame's operation, and the fields of its head."""
+class HeadLayout:
+    """The head of an operation's frames. plausible: numbers that its fields may be, by name; others may be any.
 
-    operation: str
-    head: tuple[Leaf, ...]
-    size: int
+    counts: the field that tells how many bytes stand behind the head; None if nothing does.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        head: tuple[Leaf, ...],
+        plausible: Mapping[str, Container[int]],
+        counts: str | None = None,
+    ) -> None:
+        self.operation, self.head, self.counts = operation, head, counts
+        self._checks = [plausible.get(leaf.spec.name) for leaf in head]
+        self._names = [leaf.spec.name for leaf in head]
+        codes = (leaf.primitive.code for leaf in head if isinstance(leaf.primitive, FixedWidth))
+        self._struct = Struct(">" + "".join(codes))
+        self.size = self._struct.size
+
+    def read(self, head: bytes) -> HAFrame | int:
+        """Returns the frame that begins with these bytes; else as read_head says."""
+        if len(head) < self.size:
+            return -self.size
+        numbers = self._struct.unpack_from(head)
+        if not all(check is None or number in check for check, number in zip(self._checks, numbers, strict=True)):
+            return 0
+        found = dict(zip(self._names, numbers, strict=True))
+        return HAFrame(self, found.get("offset", 0), 0 if self.counts is None else found[self.counts])
 
 
 class HAFrame(NamedTuple):
@@ -50,6 +74,11 @@ class HAFrame(NamedTuple):
     data: int
 
     @property
+    def operation(self) -> str:
+        """The name of its operation."""
+        return HEARTBEAT if self.form.operation == TRANSFER and not self.data else self.form.operation
+
+    @property
     def size(self) -> int:
         """Length of the frame in bytes."""
         return self.form.size + self.data
@@ -57,7 +86,7 @@ class HAFrame(NamedTuple):
     @property
     def is_transfer(self) -> bool:
         """Whether the frame has the master's position in its log."""
-        return self.form.operation in (TRANSFER, HEARTBEAT)
+        return self.form.operation == TRANSFER
 
 
 MAXIMUM = 4 * 1024 * 1024
@@ -66,12 +95,12 @@ MAXIMUM = 4 * 1024 * 1024
 NAMES = range(7, 51)
 """Bytes of a slave's address, for which one of 5.0 has room for 50. Fewer are none, but may be half an offset."""
 
-EPOCH = Struct(">iq")
+ENTRY = leaves({"epoch": INT32, "startOffset": INT64})
+"""An epoch in a master's handshake."""
+
+ENTRY_SIZE = sum(leaf.minimum for leaf in ENTRY)
 MOST_EPOCHS = 1000
 """Epochs for which a master has room in its handshake."""
-
-HEAD = 36
-"""Bytes in which the longest head lies."""
 
 FARTHEST = 1 << 47
 """Beyond any log: files of a GiB, so many as nobody keeps. What is above is no offset."""
@@ -83,10 +112,13 @@ _GREETS, _TRANSFERS = 1, 2
 _NONE = -1
 """An offset or epoch that a master without any log says."""
 
-_WORD, _OFFSET, _SIZED = Struct(">i"), Struct(">q"), Struct(">qi")
-_GREETING, _REPORT = Struct(">ihhi"), Struct(">iq")
-_MASTER = Struct(">iiqi")
-_MORE = Struct(">qq")
+_WORD = INT32.layout
+_FROM_ZERO, _PLACES, _FLAG = range(FARTHEST), range(_NONE, FARTHEST), range(2)
+_PLAUSIBLE = {
+    **dict.fromkeys(("offset", "epochStartOffset", "confirmOffset"), _PLACES),
+    **dict.fromkeys(("syncFromLastFile", "asyncLearner"), _FLAG),
+    "epoch": range(_NONE, 1 << 31),
+}
 
 _STATE = leaves({"state": INT32})
 _EPOCHS = (*_STATE, *leaves({"size": INT32, "offset": INT64, "epoch": INT32}))
@@ -94,13 +126,19 @@ _STARTS = leaves({"epochStartOffset": INT64, "confirmOffset": INT64})
 _FLAGS = (*_STATE, *leaves({"syncFromLastFile": INT16, "asyncLearner": INT16}))
 _LENGTH = Leaf(LayoutSpec("length", "int32"), INT32)
 
-_CLASSIC_REPORT = HeadLayout(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
-_CLASSIC = {name: HeadLayout(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}
-_CONTROLLED_REPORT = HeadLayout(SLAVE_OFFSET, (*_STATE, *leaves({"offset": INT64})), 12)
-_CONTROLLED = {name: HeadLayout(name, (*_EPOCHS, *_STARTS), HEAD) for name in (TRANSFER, HEARTBEAT)}
-_ADDRESS = HeadLayout(HANDSHAKE, (*_FLAGS, _LENGTH), 12)
-_ID = HeadLayout(HANDSHAKE, (*_FLAGS, *leaves({"brokerId": INT64})), 16)
-_ANSWER, _ANSWER_OF_5_0 = HeadLayout(HANDSHAKE, _EPOCHS, 20), HeadLayout(HANDSHAKE, (*_EPOCHS, *_STARTS), HEAD)
+_CLASSIC_REPORT = HeadLayout(SLAVE_OFFSET, leaves({"offset": INT64}), {"offset": _FROM_ZERO})
+_CLASSIC_HEAD = leaves({"offset": INT64, "size": INT32})
+_CLASSIC_TRANSFER = HeadLayout(TRANSFER, _CLASSIC_HEAD, {"offset": _FROM_ZERO, "size": range(MAXIMUM - 12 + 1)}, "size")
+REPORT = HeadLayout(SLAVE_OFFSET, (*_STATE, *leaves({"offset": INT64})), _PLAUSIBLE)
+BLOCK = HeadLayout(TRANSFER, (*_EPOCHS, *_STARTS), {**_PLAUSIBLE, "size": range(MAXIMUM - 36 + 1)}, "size")
+_ADDRESS = HeadLayout(HANDSHAKE, (*_FLAGS, _LENGTH), {**_PLAUSIBLE, "length": {0, *NAMES}}, "length")
+GREETING = HeadLayout(HANDSHAKE, (*_FLAGS, *leaves({"brokerId": INT64})), _PLAUSIBLE)
+_ENTRIES = {**_PLAUSIBLE, "size": range(0, ENTRY_SIZE * MOST_EPOCHS + 1, ENTRY_SIZE)}
+_ANSWER = HeadLayout(HANDSHAKE, _EPOCHS, _ENTRIES, "size")
+_ANSWER_OF_5_0 = HeadLayout(HANDSHAKE, (*_EPOCHS, *_STARTS), {}, "size")
+
+HEAD = BLOCK.size
+"""Bytes in which the longest head lies."""
 
 
 def read_head(head: bytes, from_slave: bool, kind: HAProtocol, ended: bool = False) -> HAFrame | int:
@@ -109,75 +147,23 @@ def read_head(head: bytes, from_slave: bool, kind: HAProtocol, ended: bool = Fal
     ended: no more bytes will come.
     """
     if kind is HAProtocol.CLASSIC:
-        return _read_report(head) if from_slave else _read_transfer(head)
+        return (_CLASSIC_REPORT if from_slave else _CLASSIC_TRANSFER).read(head)
     if len(head) < _WORD.size:
         return -_WORD.size
     state = _WORD.unpack_from(head)[0]
-    if state not in (_GREETS, _TRANSFERS):
+    if state == _TRANSFERS:
+        return (REPORT if from_slave else BLOCK).read(head)
+    if state != _GREETS:
         return 0
+    found = (_ADDRESS if from_slave else _ANSWER).read(head)
+    if not isinstance(found, HAFrame) or (from_slave and found.data):
+        return found
     if from_slave:
-        return _read_greeting(head) if state == _GREETS else _read_controlled_report(head)
-    return _read_answer(head, ended) if state == _GREETS else _read_controlled_transfer(head)
-
-
-def _read_report(head: bytes) -> HAFrame | int:
-    if len(head) < _OFFSET.size:
-        return -_OFFSET.size
-    offset = _OFFSET.unpack_from(head)[0]
-    return HAFrame(_CLASSIC_REPORT, offset, 0) if 0 <= offset < FARTHEST else 0
-
-
-def _read_transfer(head: bytes) -> HAFrame | int:
-    if len(head) < _SIZED.size:
-        return -_SIZED.size
-    offset, size = _SIZED.unpack_from(head)
-    if not (0 <= offset < FARTHEST and 0 <= size <= MAXIMUM - _SIZED.size):
-        return 0
-    return HAFrame(_CLASSIC[TRANSFER if size else HEARTBEAT], offset, size)
-
-
-def _read_greeting(head: bytes) -> HAFrame | int:
-    if len(head) < _GREETING.size:
-        return -_GREETING.size
-    _, last_file, learner, length = _GREETING.unpack_from(head)
-    if last_file not in (0, 1) or learner not in (0, 1) or (length and length not in NAMES):
-        return 0
-    if length:
-        return HAFrame(_ADDRESS, 0, length)
-    return HAFrame(_ID, 0, 0) if len(head) >= _ID.size else -_ID.size
-
-
-def _read_controlled_report(head: bytes) -> HAFrame | int:
-    if len(head) < _REPORT.size:
-        return -_REPORT.size
-    offset = _REPORT.unpack_from(head)[1]
-    return HAFrame(_CONTROLLED_REPORT, offset, 0) if _NONE <= offset < FARTHEST else 0
-
-
-def _read_answer(head: bytes, ended: bool) -> HAFrame | int:
-    if len(head) < _MASTER.size:
-        return -_MASTER.size
-    _, size, offset, epoch = _MASTER.unpack_from(head)
-    if size % EPOCH.size or not 0 <= size <= EPOCH.size * MOST_EPOCHS:
-        return 0
-    if not _NONE <= offset < FARTHEST or epoch < _NONE:
-        return 0
-    behind = head[_MASTER.size : _MASTER.size + _WORD.size]
+        return GREETING.read(head)
+    behind = head[_ANSWER.size : _ANSWER.size + _WORD.size]
     if len(behind) < _WORD.size and not ended:
-        return -_MASTER.size - _WORD.size
-    return HAFrame(_ANSWER_OF_5_0 if behind == bytes(_WORD.size) else _ANSWER, offset, size)
-
-
-def _read_controlled_transfer(head: bytes) -> HAFrame | int:
-    if len(head) < HEAD:
-        return -HEAD
-    _, size, offset, epoch = _MASTER.unpack_from(head)
-    start, confirmed = _MORE.unpack_from(head, _MASTER.size)
-    if not 0 <= size <= MAXIMUM - HEAD or epoch < _NONE:
-        return 0
-    if not all(_NONE <= each < FARTHEST for each in (offset, start, confirmed)):
-        return 0
-    return HAFrame(_CONTROLLED[TRANSFER if size else HEARTBEAT], offset, size)
+        return -_ANSWER.size - _WORD.size
+    return found._replace(form=_ANSWER_OF_5_0) if behind == bytes(_WORD.size) else found
 
 
 def recognise_protocol(
@@ -198,7 +184,7 @@ def recognise_protocol(
         return HAProtocol.CLASSIC if found == 0 or ended else None
     if not from_slave or state == _GREETS:
         return HAProtocol.CONTROLLED
-    behind = head[_REPORT.size : _REPORT.size + _WORD.size]
+    behind = head[REPORT.size : REPORT.size + _WORD.size]
     if len(behind) < _WORD.size and not ended:
         return None
     goes_on = any(_WORD.pack(each).startswith(behind) for each in (_GREETS, _TRANSFERS))
@@ -307,7 +293,7 @@ def iterate_links(data: bytes, from_slave: bool, kind: HAProtocol) -> Iterator[F
         if not isinstance(found, HAFrame):
             return
         yield FrameLink(at, found, before is None or can_follow(before, found))
-        if found.is_transfer or found.form.operation == SLAVE_OFFSET:
+        if found.is_transfer or found.operation == SLAVE_OFFSET:
             before = found
         at += found.size
 
@@ -316,6 +302,6 @@ def can_follow(before: HAFrame, found: HAFrame) -> bool:
     """Returns whether a frame may come after the last one of its side that had an offset."""
     if found.is_transfer:
         return found.offset == before.offset + before.data or before.offset < 0
-    if found.form.operation == SLAVE_OFFSET:
+    if found.operation == SLAVE_OFFSET:
         return before.offset <= found.offset and (before.offset <= 0 or found.offset - before.offset < _LONGEST_STEP)
     return True
