@@ -22,9 +22,10 @@ from dissectors.pulsar.header import COMMAND_AT, SIZES, find_command
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.message_template import ReadContent
 from dissectors.wire.protobuf import MessageType
 from dissectors.wire.protobuf_values import decode
-from dissectors.wire.sections import FIELD, Read, SectionLayout, Sections, find_sections
+from dissectors.wire.sections import FIELD, SectionLayout, Sections, find_sections
 from dissectors.wire.varint import Unfit, uvarint
 
 CODECS = {"LZ4": "lz4-block", "ZLIB": "zlib", "ZSTD": "zstd", "SNAPPY": "snappy-block"}
@@ -140,7 +141,7 @@ def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any
 
 
 @cache
-def _make_decompressor(codec: str) -> Read:
+def _make_decompressor(codec: str) -> ReadContent:
     def decompress_content(content: bytes, sizes: tuple[int, ...], budget: Budget) -> bytes:
         return decompress(CODECS[codec], content, budget, "payload", 0, sizes[0])
 
@@ -148,7 +149,7 @@ def _make_decompressor(codec: str) -> Read:
 
 
 @cache
-def _make_batch_decoder(codec: str) -> Read:
+def _make_batch_decoder(codec: str) -> ReadContent:
     def decode_content(content: bytes, sizes: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
         if codec != "NONE":
             content = _make_decompressor(codec)(content, sizes, budget)

@@ -8,7 +8,7 @@ list of messages; such a value belongs to one message only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Set
 from functools import lru_cache
 from typing import Any
 
@@ -17,14 +17,11 @@ from dissectors.slotted import make_slotted
 from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
 from dissectors.symbolic_text import RUNNING, is_decimal, is_run, join_pieces, number_within, run
 from dissectors.symbolic_values import Extent, ReadMany, Term, Text, plain
-from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.frame import Frame, Read
 from dissectors.wire.json_template import JsonTemplater
+from dissectors.wire.message_template import build_silent_template, decode_together
 from dissectors.wire.secret import Secret, VeiledSecret
-
-MOST = 4 << 20
-"""Bytes that a content may be decompressed to before its message is decoded for itself, with its own bound."""
 
 _SIZE = 4
 _PIECE = re.compile(rb"[\x00-\x1f]|[^\x00-\x1f]+")
@@ -46,17 +43,11 @@ def build_template(
     request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
     """Builds the template of a frame (Dissector.template); None if the message fits no template."""
-    builder = TemplateBuilder(message if request is None else message + request[0])
-    try:
-        body = read(SymbolicFrame(builder, 0, len(message), names), context)
-        request_values = (
-            None
-            if request is None
-            else read(SymbolicFrame(builder, len(message), len(builder.data), names), request[1]).values
-        )
-    except (NotTemplatable, *FAILURES):
-        return None
-    return None if body.findings else MessageTemplate(builder, body._replace(request=request_values))
+
+    def read_message(builder: TemplateBuilder, begin: int, end: int, context: Context) -> Body:
+        return read(SymbolicFrame(builder, begin, end, names), context)
+
+    return build_silent_template(read_message, message, context, request)
 
 
 class SymbolicFrame(Frame):
@@ -155,22 +146,4 @@ class SymbolicFrame(Frame):
 
 @lru_cache(maxsize=64)
 def _reader(read: Read) -> ReadMany:
-    """What reads many contents, under one bound."""
-
-    def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
-        budget = Budget()
-        return [_open_content(read, content, budget) for content in contents]
-
-    return read_many
-
-
-def _open_content(read: Read, content: bytes, shared: Budget) -> Any:
-    """A content; None for a broken one, or where all take too much."""
-    budget = Budget(min(MOST, shared.left))
-    before = budget.left
-    try:
-        return read(content, budget)
-    except FAILURES:
-        return None
-    finally:
-        shared.left -= before - budget.left
+    return decode_together(lambda content, _, budget: read(content, budget))

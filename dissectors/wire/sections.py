@@ -9,24 +9,20 @@ compressed or a batch; if values are symbolic, such a value belongs to one messa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from struct import Struct
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from dissectors.api import Body, Context
 from dissectors.slotted import make_slotted
 from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
-from dissectors.symbolic_values import UVARINT, Checksum, Extent, Integer, ReadMany, Term
+from dissectors.symbolic_values import UVARINT, Checksum, Extent, Integer, Term
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import EmbeddedValue
-from dissectors.wire.emit import FAILURES
+from dissectors.wire.message_template import ReadContent, build_silent_template, decode_together
 from dissectors.wire.protobuf import DEPTH, MessageType
 from dissectors.wire.protobuf_template import ProtobufTemplater
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.varint import Unfit, uvarint
-
-LARGE = 4 << 20
-"""Bytes that a rest may be decompressed to before its message is decoded for itself, with its own bound."""
 
 FREE = 1 << 20
 """Bytes of Protocol Buffers up to which nobody counts what may be in them."""
@@ -70,10 +66,6 @@ def find_sections(data: bytes, at: int, layouts: Sequence[SectionLayout]) -> Ite
         at += size
 
 
-Read: TypeAlias = Callable[[bytes, tuple[int, ...], Budget], Any]
-"""The value of a rest, with the numbers that were asked for. Raises one of emit.FAILURES."""
-
-
 class Sections(Protocol):
     """Reads a message from `begin` to `end` of `data`. All methods raise one of emit.FAILURES or NotTemplatable."""
 
@@ -95,7 +87,7 @@ class Sections(Protocol):
     def rest(self, at: int) -> Any:
         """Returns the bytes from `at` to the end."""
 
-    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
+    def content(self, at: int, read: ReadContent, numbers: tuple[Any, ...]) -> Any:
         """Decodes the bytes from `at` to the end with `read`, which gets `numbers` as plain numbers."""
 
     def embed(self, at: int, message: MessageType) -> Any:
@@ -133,7 +125,7 @@ class PlainSections:
         """Returns the bytes from `at` to the end."""
         return self.data[at:]
 
-    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
+    def content(self, at: int, read: ReadContent, numbers: tuple[Any, ...]) -> Any:
         """Decodes the bytes from `at` to the end with `read`. Raises one of FAILURES."""
         return read(self.data[at:], numbers, Budget())
 
@@ -184,11 +176,11 @@ class SymbolicSections:
         """Returns the symbolic bytes from `at` to the end."""
         return self._builder.bytes(self._extent(at))
 
-    def content(self, at: int, read: Read, numbers: tuple[Any, ...]) -> Any:
+    def content(self, at: int, read: ReadContent, numbers: tuple[Any, ...]) -> Any:
         """Makes a nested value: `read` decodes the bytes of each message. Raises NotTemplatable."""
         if at == self.end or not all(type(each) is Integer for each in numbers):
             raise NotTemplatable
-        read_many = _together(read)
+        read_many = decode_together(read)
         (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in numbers)])
         if value is None:
             raise NotTemplatable
@@ -215,26 +207,6 @@ def _sound(data: bytes, at: int, end: int) -> int:
     return value
 
 
-@lru_cache(maxsize=64)
-def _together(read: Read) -> ReadMany:
-    """The same for many messages, which share a budget; None for a broken one, or where all take too much."""
-
-    def read_many(contents: Sequence[bytes], needed: Sequence[tuple[int, ...]]) -> list[Any]:
-        budget, found = Budget(), []
-        left = budget.left
-        for content, numbers in zip(contents, needed, strict=True):
-            budget.left = most = min(LARGE, left)
-            try:
-                value = read(content, numbers, budget)
-            except FAILURES:
-                value = None
-            left -= most - budget.left
-            found.append(value)
-        return found
-
-    return read_many
-
-
 def symbolic(
     read: Callable[[Sections], dict[str, Any]],
     body: Callable[[dict[str, Any], Sections, Context], Body],
@@ -246,13 +218,10 @@ def symbolic(
 
     None for a message that fits no template, for example one with a finding.
     """
-    builder = TemplateBuilder(message if request is None else message + request[0])
-    try:
-        sections = SymbolicSections(builder, 0, len(message))
+
+    def read_message(builder: TemplateBuilder, begin: int, end: int, context: Context) -> Body:
+        sections = SymbolicSections(builder, begin, end)
         values = read(sections)
-        request_sections = None if request is None else SymbolicSections(builder, len(message), len(builder.data))
-        request_values = None if request_sections is None else read(request_sections)
-        made = body(values, sections, context)
-    except (NotTemplatable, *FAILURES):
-        return None
-    return None if made.findings else MessageTemplate(builder, made._replace(request=request_values))
+        return Body(values, None) if begin else body(values, sections, context)
+
+    return build_silent_template(read_message, message, context, request)

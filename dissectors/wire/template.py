@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from dissectors.api import Body, Context
@@ -19,8 +20,8 @@ from dissectors.symbolic import MessageTemplate, NotTemplatable, TemplateBuilder
 from dissectors.symbolic_values import UVARINT, Checksum, Extent, Term, plain
 from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.embedded import EmbeddedValue, Holder
-from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
+from dissectors.wire.message_template import build_message_template
 from dissectors.wire.plan import (
     Array,
     KeyedMembers,
@@ -76,20 +77,12 @@ def template(
     list_doubts: what is to be said of the choice of the layout.
     """
 
-    def read_template(
-        message: bytes, context: Context, request: tuple[bytes, Context] | None = None
-    ) -> MessageTemplate | None:
-        builder = TemplateBuilder(message if request is None else message + request[0])
-        try:
-            values, error = _message(builder, 0, message, layout_of(message, context))
-            request_values = (
-                None if request is None else _message(builder, len(message), request[0], layout_of(*request))[0]
-            )
-        except (NotTemplatable, *FAILURES):
-            return None
-        return MessageTemplate(builder, Body(values, error_of(error, error_name), list_doubts(context), request_values))
+    def read_message(builder: TemplateBuilder, begin: int, end: int, context: Context) -> Body:
+        message = builder.data[begin:end]
+        values, error = _message(builder, begin, message, layout_of(message, context))
+        return Body(values, error_of(error, error_name), list_doubts(context))
 
-    return read_template
+    return partial(build_message_template, read_message)
 
 
 def _message(
