@@ -159,6 +159,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     has_events: whether its rows have events for the timeline (`list_events`).
     worst: the columns by which a row is worse where nothing failed, the larger the worse; by default its first measured
     duration. selects: the filter fields that choose all messages of a row, by the column with their value.
+    sentence: what a message is to its row, a template over the cells (wire.summary); verbs: its {word} for the message.
     """
 
     name: ClassVar[str]
@@ -175,6 +176,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     has_events: ClassVar[bool] = False
     worst: ClassVar[Sequence[str]] = ()
     selects: ClassVar[Sequence[tuple[str, str]]] = ()
+    sentence: ClassVar[str] = ""
+    verbs: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -278,6 +281,12 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
         """Describes for people what a message, which has this word for its part, means to its row."""
+        if cls.sentence:
+            from dissectors.wire.row_sentence import say_sentence  # for who looks at a row
+
+            ended = cells.get("ended")
+            lasted = {"lasted_ns": ended - entry.first} if isinstance(ended, int) else {}
+            return say_sentence(cls.sentence, {**cells, **lasted, "word": cls.verbs.get(word, word)})
         named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
         return f"{word} of {named}"
 

@@ -29,7 +29,6 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs, text
-from dissectors.wire.times import lasting
 
 METADATA_LOG = "__cluster_metadata"
 
@@ -94,6 +93,7 @@ class BrokerReport(Report[BrokerRow]):
     about = "each broker: answer times, controller epochs, votes, registration, fencing, its lag as a follower"
     needs = KAFKA
     row = BrokerRow
+    sentence = "{word}: (broker {broker=} at {address=}|{address=})(, answers in {answer_ns%lasting} on average)"
     worst = ("slowest_ns",)
     selects = (("address", "address"),)
     key = ("address",)
@@ -294,10 +294,3 @@ class BrokerReport(Report[BrokerRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message elects, registers or fences; rows mention no others."""
         return operation in ("Vote", "BeginQuorumEpoch", "BrokerRegistration", "BrokerHeartbeat")
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its broker."""
-        who = f"broker {cells['broker']} at {cells['address']}" if cells["broker"] is not None else cells["address"]
-        took = f", answers in {lasting(cells['answer_ns'])} on average" if cells["answer_ns"] is not None else ""
-        return f"{word}: {who}{took}"

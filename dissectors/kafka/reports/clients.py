@@ -17,7 +17,7 @@ from dissectors.kafka.reports.client_software import ClientSoftware, VersionRang
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
 from dissectors.kafka.sasl.tokens import read_user
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, ReportType, UnknownChoice, column
+from dissectors.report import OpenRow, Report, ReportType, UnknownChoice, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
 
@@ -114,6 +114,7 @@ class ClientReport(Report[ClientRow]):
     about = "each client: software, security, APIs and the versions that it uses"
     needs = KAFKA
     row = ClientRow
+    sentence = "{word}: client ({client=}|None) of ({host=}|None)( with {software})"
     worst = ("requests",)
     selects = (("client", "client"), ("host", "address"))
     key = ("client", "host")
@@ -219,12 +220,6 @@ class ClientReport(Report[ClientRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns false: rows mention the first request of a connection, and no message shows that it is one."""
         return False
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its client."""
-        software = f" with {cells['software']}" if cells["software"] else ""
-        return f"{word}: client {cells['client']} of {cells['host']}{software}"
 
 
 class UpgradeReport(ClientReport):

@@ -60,6 +60,10 @@ class GroupReport(RebalanceReport):
     needs = KAFKA
     shares_name = True
     row = RebalanceRow
+    sentence = (
+        "{word}: rebalance of group {group=}( to generation {generation=})"
+        "(, {stood_still_ns%lasting} in all)(: {cause})"
+    )
     worst = ("stood_still_ns",)
     selects = (("group", "kafka.group"),)
     diagnosed = True
@@ -112,11 +116,3 @@ class GroupReport(RebalanceReport):
         did = "lost its last member" if cells["state"] == EMPTY else f"rebalanced{took}{why}{members}"
         text = f"group {cells['group']} {did}"
         yield entry.first, entry.rows[0][1] if entry.rows else None, text
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its rebalance."""
-        generation = f" to generation {cells['generation']}" if cells["generation"] is not None else ""
-        took = f", {lasting(cells['stood_still_ns'])} in all" if cells["stood_still_ns"] is not None else ""
-        cause = f": {cells['cause']}" if cells["cause"] else ""
-        return f"{word}: rebalance of group {cells['group']}{generation}{took}{cause}"

@@ -32,10 +32,9 @@ from dissectors.kafka.reports.fields import (
 from dissectors.kafka.reports.group_state import EXPECTED
 from dissectors.kafka.reports.heartbeat_groups import MISSED
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
-from dissectors.wire.times import lasting
 
 OPEN, LEFT, EXPELLED, FENCED, REPLACED, AWAY = "open", "left", "expelled", "fenced", "replaced", "away"
 SILENT = "silent"
@@ -115,6 +114,10 @@ class MemberReport(Report[MemberRow]):
     about = "each member of each group: who it is, its heartbeats and longest silence, why it left"
     needs = KAFKA
     row = MemberRow
+    sentence = (
+        "{word}: member ({instance|client|member}) of group {group=}, {state}"
+        "({?silence_ns: , longest silence {silence_ns%lasting}})"
+    )
     worst = ("late", "silence_ns")
     selects = (("group", "kafka.group"), ("member", "kafka.member"))
     key = ("group", "member")
@@ -276,10 +279,3 @@ class MemberReport(Report[MemberRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message joins, leaves or assigns, or has an error; rows mention no others."""
         return operation not in ("Heartbeat", "OffsetCommit", "ApiVersions") or bool(values.get("errorCode"))
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its member."""
-        silence = f", longest silence {lasting(cells['silence_ns'])}" if cells["silence_ns"] else ""
-        who = cells["instance"] or cells["client"] or cells["member"]
-        return f"{word}: member {who} of group {cells['group']}, {cells['state']}{silence}"

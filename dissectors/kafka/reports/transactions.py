@@ -28,11 +28,9 @@ from dissectors.kafka.reports.fields import (
     subscribe_to,
 )
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, measure_elapsed, number, structs, text
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 OPEN, COMMITTED, ABORTED, FENCED, FAILED = "open", "committed", "aborted", "fenced", "failed"
 TIMED_OUT = "timed out"
@@ -119,6 +117,10 @@ class TransactionReport(Report[TransactionRow]):
     needs = KAFKA
     shares_name = True
     row = TransactionRow
+    sentence = (
+        "{word}: transaction {transaction=}, {state}( after {length_ns%lasting}), {records%counted ,record}"
+        "( to {partitions})"
+    )
     selects = (("transaction", "kafka.transaction"),)
     key = ("transaction", "producer", "epoch")
 
@@ -313,11 +315,3 @@ class TransactionReport(Report[TransactionRow]):
         if operation == "Produce":
             return bool(values.get("transactionalId") or any(list_errors(values)))
         return operation != "InitProducerId"
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its transaction."""
-        took = f" after {lasting(cells['length_ns'])}" if cells["length_ns"] is not None else ""
-        to = f" to {cells['partitions']}" if cells["partitions"] else ""
-        records = count_text(cells["records"], ",record")
-        return f"{word}: transaction {cells['transaction']}, {cells['state']}{took}, {records}{to}"

@@ -14,8 +14,7 @@ messages are counted in `acks_beside`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from dissectors.correlator import MessageEvent
 from dissectors.outstanding import Acknowledgement, Outstanding
@@ -32,6 +31,7 @@ from dissectors.pulsar.reports.fields import (
 from dissectors.pulsar.reports.members import (
     OPEN,
     REFUSED,
+    SENTENCE,
     UNSUBSCRIBED,
     ConnectionMember,
     DurationStatistics,
@@ -118,6 +118,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
     worst = ("acks_failed", "unacked", "longest_ns")
     selects = (("topic", "pulsar.topic"), ("client", "address"), ("consumer_id", "pulsar.consumer_id"))
     unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
+    sentence = "{word} consumer {consumer_id=}( on {subscription})" + SENTENCE
     noun = "consumer"
     resource = ("Consumer", 1)
 
@@ -269,11 +270,6 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             "brokerServiceUrlTls",
         )
     )
-
-    @classmethod
-    def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """Returns the subscription, which distinguishes consumers."""
-        return f" on {cells['subscription']}" if cells["subscription"] else ""
 
 
 def _forget_entry(thing: tuple[ConsumerRow, int], messages: int) -> None:

@@ -15,7 +15,7 @@ Acknowledgements of a transaction count at once, even if it is aborted later.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_request
 from dissectors.message import Role
@@ -42,11 +42,9 @@ from dissectors.pulsar.reports.messages import (
     SubscriptionKey,
     TrackedMessage,
 )
-from dissectors.report import Report, ReportRow
+from dissectors.report import Report
 from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number, struct, structs
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 MOST_READERS = 1024
 """Subscriptions of one message that are told."""
@@ -106,6 +104,21 @@ class DeliveryReport(Report[MessageDelivery]):
     needs = PULSAR
     row = MessageDelivery
     worst = ("redelivered", "end_to_end_ns")
+    sentence = (
+        "{word} (message {message}|a message)( of {topic})( to {subscription}): {state}"
+        "(, receipt after {receipt_ns%lasting})(, delivered after {delivery_ns%lasting})"
+        "(, acked after another {ack_ns%lasting})(, end to end {end_to_end_ns%lasting})"
+        "(, redelivered {redelivered%many time})"
+    )
+    verbs: ClassVar[Mapping[str, str]] = {
+        "sent": "sends",
+        "written": "confirms",
+        "delivered": "delivers",
+        "redelivered": "delivers again",
+        "acked": "acknowledges",
+        REFUSED: "refuses",
+        DUPLICATE: "knows",
+    }
 
     def _begin(self) -> None:
         self.brokers = ProxiedBrokers()
@@ -318,31 +331,3 @@ class DeliveryReport(Report[MessageDelivery]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a command carries a message or reports its fate; no other command is in a row."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        what = f"message {cells['message']}" if cells["message"] else "a message"
-        about = f" of {cells['topic']}" if cells["topic"] else ""
-        to = f" to {cells['subscription']}" if cells["subscription"] else ""
-        took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
-        again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
-        return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *took, *again])
-
-
-_TOOK = (
-    ("receipt after", "receipt_ns"),
-    ("delivered after", "delivery_ns"),
-    ("acked after another", "ack_ns"),
-    ("end to end", "end_to_end_ns"),
-)
-
-_FORMATTERS = {
-    "sent": "sends",
-    "written": "confirms",
-    "delivered": "delivers",
-    "redelivered": "delivers again",
-    "acked": "acknowledges",
-    REFUSED: "refuses",
-    DUPLICATE: "knows",
-}

@@ -13,16 +13,13 @@ next action of a client host for the same topic, on the same connection if possi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, ProxiedBrokers, read_text, subscribe_to
-from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 MOST_BROKERS = 32
 """Brokers that a row names."""
@@ -123,6 +120,11 @@ class LookupReport(Report[TopicLookup]):
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
     needs = PULSAR
     row = TopicLookup
+    sentence = (
+        "{word} of a way to {topic=}: {result}(, {error}), {steps%counted request} in {took_ns%lasting}"
+        "(, {redirects+} of them redirected)(, {again+} to a broker where it had been sent before)"
+        "(, by way of a proxy to {proxied})"
+    )
     selects = (("topic", "pulsar.topic"), ("client", "address"))
 
     def _begin(self) -> None:
@@ -217,17 +219,6 @@ class LookupReport(Report[TopicLookup]):
         | subscribe_to(_ANSWERS, for_request(receive_answer), "error")
         | subscribe_to("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
     )
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        parts = [f"{word} of a way to {cells['topic']}: {cells['result']}"]
-        parts += [f"{cells['error']}"] if cells["error"] else []
-        parts.append(f"{count_text(cells['steps'], 'request')} in {lasting(cells['took_ns'])}")
-        parts += [f"{cells['redirects']} of them redirected"] if cells["redirects"] else []
-        parts += [f"{cells['again']} to a broker where it had been sent before"] if cells["again"] else []
-        parts += [f"by way of a proxy to {cells['proxied']}"] if cells["proxied"] else []
-        return ", ".join(parts)
 
 
 def _find_way(ways: Iterable[TopicLookup], step: str, event: MessageEvent) -> TopicLookup | None:

@@ -15,10 +15,9 @@ from typing import Any, ClassVar, TypeVar
 
 from dissectors.correlator import ConnectionEnd, Handler, MessageEvent, NumberedKey, NumberedTable
 from dissectors.pulsar.reports.fields import ProxiedBrokers, read_text
-from dissectors.report import OpenRow, Report, ReportRow
+from dissectors.report import OpenRow, Report
 from dissectors.slotted import make_slotted
 from dissectors.values import number
-from dissectors.wire.times import lasting
 
 OPEN, CLOSED, LOST, REFUSED, FENCED, UNSUBSCRIBED = "open", "closed", "lost", "refused", "fenced", "unsubscribed"
 CLIENT, BROKER = "client", "broker"
@@ -77,6 +76,13 @@ class ConnectionMember(OpenRow):
 _Member = TypeVar("_Member", bound=ConnectionMember)
 
 
+SENTENCE = (
+    "( of {topic}): {state}( by the {by})( \\({error}\\))( {lasted_ns%lasting} after it was first seen)"
+    "(, sent on to {moved_to})"
+)
+"""What a message is to a member, behind which one it is."""
+
+
 class MemberReport(Report[_Member]):
     """A row for each. One is over when its number is given to another, or its connection ends.
 
@@ -85,6 +91,19 @@ class MemberReport(Report[_Member]):
 
     noun: ClassVar[str]
     resource: ClassVar[tuple[str, int]]
+    verbs: ClassVar[Mapping[str, str]] = {
+        "asked": "asks for",
+        "again": "asks again for",
+        "waiting": "lets wait",
+        "made": "makes",
+        REFUSED: "refuses",
+        FENCED: "fences off",
+        CLOSED: "closes",
+        UNSUBSCRIBED: "unsubscribes",
+        "error": "reports an error to",
+        "seek": "moves",
+        "redeliver": "asks again for messages of",
+    }
 
     def _begin(self) -> None:
         self.rows: NumberedTable[_Member] = NumberedTable(self.limit, evict=self.close)
@@ -146,23 +165,6 @@ class MemberReport(Report[_Member]):
             self.rows.pop(key)
             self.close(member)
 
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        about = f" of {cells['topic']}" if cells["topic"] else ""
-        by = f" by the {cells['by']}" if cells["by"] else ""
-        error = f" ({cells['error']})" if cells["error"] else ""
-        to = f", sent on to {cells['moved_to']}" if cells["moved_to"] else ""
-        ended = cells["ended"]
-        lasted = f" {lasting(ended - entry.first)} after it was first seen" if isinstance(ended, int) else ""
-        noun = f"{cls.noun} {cells[f'{cls.noun}_id']}{cls.suffix(cells)}"
-        return f"{_FORMATTERS.get(word, word)} {noun}{about}: {cells['state']}{by}{error}{lasted}{to}"
-
-    @classmethod
-    @abstractmethod
-    def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """Returns what distinguishes one from others, in addition to its number."""
-
 
 def for_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
     """Wraps a handler so that it also gets the member that a message belongs to, if that is known."""
@@ -173,21 +175,6 @@ def for_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
             handle(report, member, event)
 
     return receive
-
-
-_FORMATTERS = {
-    "asked": "asks for",
-    "again": "asks again for",
-    "waiting": "lets wait",
-    "made": "makes",
-    REFUSED: "refuses",
-    FENCED: "fences off",
-    CLOSED: "closes",
-    UNSUBSCRIBED: "unsubscribes",
-    "error": "reports an error to",
-    "seek": "moves",
-    "redeliver": "asks again for messages of",
-}
 
 
 _BITS = 7

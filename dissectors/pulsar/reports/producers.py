@@ -11,15 +11,13 @@ The receipt of a message that the broker already has carries the id -1:-1: nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, read_place, read_text, subscribe_to
 from dissectors.pulsar.reports.members import (
     FENCED,
     OPEN,
     REFUSED,
+    SENTENCE,
     ConnectionMember,
     DurationStatistics,
     MemberReport,
@@ -77,6 +75,7 @@ class ProducerReport(MemberReport[ProducerRow]):
     worst = ("unreceipted", "longest_ns")
     selects = (("topic", "pulsar.topic"), ("client", "address"), ("producer_id", "pulsar.producer_id"))
     unnamed = ("CONNECT", "SEND", "SEND_RECEIPT")
+    sentence = "{word} producer {producer_id=}( {producer})" + SENTENCE
     noun = "producer"
     resource = ("Producer", 0)
 
@@ -172,8 +171,3 @@ class ProducerReport(MemberReport[ProducerRow]):
             "brokerServiceUrlTls",
         )
     )
-
-    @classmethod
-    def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """Returns the producer's name, which distinguishes producers."""
-        return f" {cells['producer']}" if cells["producer"] else ""

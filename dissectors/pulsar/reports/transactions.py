@@ -17,11 +17,9 @@ from typing import Any
 from dissectors.correlator import BoundedTable, MessageEvent, keep_time
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, read_text, subscribe_to
-from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import make_slotted
 from dissectors.values import number, structs
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 MOST_NAMED = 32
 """Topics and subscriptions that a row names."""
@@ -147,6 +145,10 @@ class TransactionReport(Report[TransactionRow]):
     about = "each Pulsar transaction: what was sent and acknowledged in it, its outcome, and how long it took"
     needs = PULSAR
     row = TransactionRow
+    sentence = (
+        "{word} of transaction ({transaction=}|None): {outcome}( by the {by})(, {error})(, in {took_ns%lasting}), "
+        "{sent%counted message} sent, {acks=} acknowledged in it"
+    )
 
     def _begin(self) -> None:
         self.nameless: BoundedTable[int, TransactionRow] = BoundedTable(self.limit, evict=self.close)
@@ -256,16 +258,6 @@ class TransactionReport(Report[TransactionRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message may be part of a transaction; few SENDs and ACKs are."""
         return role is Role.RESPONSE or operation == "NEW_TXN" or read_transaction(values) is not None
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
-        parts[0] += f" by the {cells['by']}" if cells["by"] else ""
-        parts += [cells["error"]] if cells["error"] else []
-        parts += [f"in {lasting(cells['took_ns'])}"] if cells["took_ns"] is not None else []
-        parts.append(f"{count_text(cells['sent'], 'message')} sent, {cells['acks']} acknowledged in it")
-        return ", ".join(parts)
 
 
 def _format_id(id_: _Id) -> str:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
 from dissectors.outstanding import Outstanding
-from dissectors.report import REPORTED, Report, ReportRow
+from dissectors.report import REPORTED, Report
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
@@ -56,8 +56,6 @@ from dissectors.rocketmq.reports.messages import (
     read_send,
 )
 from dissectors.values import host_of, number, struct, structs, text
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 MOST_NAMED = 16
 """Rows that name the same commit: those of the latest messages that it is for."""
@@ -123,6 +121,26 @@ class DeliveryReport(Report[MessageDelivery]):
     needs = ROCKETMQ
     row = MessageDelivery
     worst = ("redelivered", "end_to_end_ns")
+    sentence = (
+        "{word} (message {message}|a message)( of {topic})( to {group}): {state}"
+        '({?state == "refused": , {status}})(, answered after {answer_ns%lasting})'
+        "(, delivered after {delivery_ns%lasting})(, acknowledged after another {ack_ns%lasting})"
+        "(, end to end {end_to_end_ns%lasting})(, redelivered {redelivered%many time})"
+    )
+    verbs: ClassVar[Mapping[str, str]] = {
+        "sent": "sends",
+        "stored": "confirms",
+        "refused": "refuses",
+        "committed": "commits",
+        "rolled back": "rolls back",
+        "recalled": "recalls",
+        "delivered": "delivers",
+        "redelivered": "delivers again",
+        "acked": "acknowledges",
+        "returned": "sends back",
+        "dead": "gives up",
+        "kept": "does not take back",
+    }
     unnamed = ("HEART_BEAT",)
 
     def _begin(self) -> None:
@@ -403,17 +421,6 @@ class DeliveryReport(Report[MessageDelivery]):
         | subscribe_to("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
     )
 
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        what = f"message {cells['message']}" if cells["message"] else "a message"
-        about = f" of {cells['topic']}" if cells["topic"] else ""
-        to = f" to {cells['group']}" if cells["group"] else ""
-        status = [cells["status"]] if cells["state"] == "refused" and cells["status"] else []
-        took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
-        again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
-        return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
-
 
 def _list_broker_names(header: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
     """What a broker may be called: its name, where it is said, and the address."""
@@ -435,26 +442,3 @@ def _mark_returned(event: MessageEvent, found: MessageDelivery) -> None:
     found.returned += 1
     found.note("dead" if found.dead else "returned", event)
     found.subject.hear(event)
-
-
-_TOOK = (
-    ("answered after", "answer_ns"),
-    ("delivered after", "delivery_ns"),
-    ("acknowledged after another", "ack_ns"),
-    ("end to end", "end_to_end_ns"),
-)
-
-_FORMATTERS = {
-    "sent": "sends",
-    "stored": "confirms",
-    "refused": "refuses",
-    "committed": "commits",
-    "rolled back": "rolls back",
-    "recalled": "recalls",
-    "delivered": "delivers",
-    "redelivered": "delivers again",
-    "acked": "acknowledges",
-    "returned": "sends back",
-    "dead": "gives up",
-    "kept": "does not take back",
-}

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
-from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
+from dissectors.report import MOST_NAMES, Report, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
-from dissectors.wire.amounts import count_text
 
 PRODUCER, CONSUMER = "producer", "consumer"
 OPEN, LEFT, LOST = "open", "left", "lost"
@@ -120,6 +119,10 @@ class GroupReport(Report[GroupMember]):
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
     needs = ROCKETMQ
     row = GroupMember
+    sentence = (
+        "{part} {client} of group {group=} {word}: {state}, {heartbeats%counted heartbeat}"
+        "(, subscribed to {subscriptions%listed})(; others say otherwise of {differs%listed})"
+    )
     worst = ("refused", "longest_silence_ns")
     selects = (("group", "rocketmq.group"), ("addresses", "address"))
 
@@ -235,15 +238,6 @@ class GroupReport(Report[GroupMember]):
         | subscribe_to(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
         | subscribe_to(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
     )
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        topics = f", subscribed to {', '.join(cells['subscriptions'])}" if cells["subscriptions"] else ""
-        differs = f"; others say otherwise of {', '.join(cells['differs'])}" if cells["differs"] else ""
-        beats = count_text(cells["heartbeats"], "heartbeat")
-        who = f"{cells['part']} {cells['client']} of group {cells['group']}"
-        return f"{who} {word}: {cells['state']}, {beats}{topics}{differs}"
 
 
 def _read_queues(value: object) -> list[_Queue]:

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
-from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
+from dissectors.report import REPORTED, OpenRow, Report, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
@@ -33,8 +33,6 @@ from dissectors.rocketmq.reports.ids import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import measure_elapsed, number, struct, structs, text
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 POPPED, ACKED, LATE, EXPIRED, AGAIN = "popped", "acked", "late", "expired", "popped again"
 
@@ -116,6 +114,10 @@ class PopReport(Report[PopRow]):
     about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
     needs = ROCKETMQ
     row = PopRow
+    sentence = (
+        "{word}: message ({message=}|None)( of {topic})( by {group}), {state}(, after {ack_ns%lasting}), "
+        "it has {invisible_ns%lasting}(, extended {extended%many time})(, {error})"
+    )
     worst = ("again", "ack_ns")
 
     def _begin(self) -> None:
@@ -237,18 +239,6 @@ class PopReport(Report[PopRow]):
         | subscribe_to("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _PendingNaming), REPORTED)
         | subscribe_to(_CHANGE, ANSWERS, for_request(receive_changed, _PendingNaming), *_ANSWER_FIELDS, REPORTED)
     )
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        about = f" of {cells['topic']}" if cells["topic"] else ""
-        by = f" by {cells['group']}" if cells["group"] else ""
-        parts = [f"{word}: message {cells['message']}{about}{by}, {cells['state']}"]
-        parts += [f"after {lasting(cells['ack_ns'])}"] if cells["ack_ns"] is not None else []
-        parts += [f"it has {lasting(cells['invisible_ns'])}"]
-        parts += [f"extended {count_text(cells['extended'], 'time')}"] if cells["extended"] else []
-        parts += [cells["error"]] if cells["error"] else []
-        return ", ".join(parts)
 
 
 def _convert_wait(milliseconds: int) -> int:

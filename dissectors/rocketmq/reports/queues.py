@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent, for_request
-from dissectors.report import REPORTED, Report, ReportRow, add_name, column
+from dissectors.report import REPORTED, Report, add_name, column
 from dissectors.rocketmq.reports.fields import (
     ANSWERS,
     ASKS,
@@ -31,7 +31,6 @@ from dissectors.rocketmq.reports.fields import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import number, text
-from dissectors.wire.amounts import count_text
 
 LONG_POLL_NS = 100_000_000
 """Nanoseconds: see the module."""
@@ -128,6 +127,10 @@ class QueueReport(Report[QueueRow]):
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
     needs = ROCKETMQ
     row = QueueRow
+    sentence = (
+        "{word} {topic=}[{queue=}] for group {group=}(, committed up to {committed=})"
+        "(, {lag%counted message} behind)({?turns: , pulled by {clients%counted client}})"
+    )
     worst = ("lag", "failed", "slowest_ns")
     selects = (("topic", "rocketmq.topic"), ("queue", "rocketmq.queue"), ("server", "address"))
     key = ("server", "group", "topic", "queue")
@@ -183,14 +186,6 @@ class QueueReport(Report[QueueRow]):
         | subscribe_to(_QUERY, ASKS, receive_request, *_QUEUE)
         | subscribe_to(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
     )
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        lag = "" if cells["lag"] is None else f", {count_text(cells['lag'], 'message')} behind"
-        committed = "" if cells["committed"] is None else f", committed up to {cells['committed']}"
-        turns = f", pulled by {count_text(len(cells['clients']), 'client')}" if cells["turns"] else ""
-        return f"{word} {cells['topic']}[{cells['queue']}] for group {cells['group']}{committed}{lag}{turns}"
 
 
 def _count_pull(row: QueueRow, client: str, values: Mapping[str, Any], event: MessageEvent) -> None:

@@ -19,11 +19,10 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.message import Role
-from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
+from dissectors.report import MOST_NAMES, REPORTED, Report, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, struct, structs, text
-from dissectors.wire.amounts import count_text
 
 NAME_SERVER, BROKER, VIP, CONTROLLER, PROXY, CLIENT = (
     "name server",
@@ -130,6 +129,7 @@ class RoleReport(Report[RoleRow]):
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
     row = RoleRow
+    sentence = "{word}: {part|'something'}( {name}) at {address=}(, {role})(, {registrations%many registration})"
     selects = (("address", "address"),)
     key = ("address",)
 
@@ -241,14 +241,6 @@ class RoleReport(Report[RoleRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message registers, is a heartbeat, or shows a server's role; rows mention no others."""
         return operation not in _OF_MESSAGES or role is Role.RESPONSE
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        name = f" {cells['name']}" if cells["name"] else ""
-        role = f", {cells['role']}" if cells["role"] else ""
-        times = f", {count_text(cells['registrations'], 'registration')}" if cells["registrations"] else ""
-        return f"{word}: {cells['part'] or 'something'}{name} at {cells['address']}{role}{times}"
 
 
 def _format_part(known: Mapping[str, str]) -> str | None:

@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
-from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
+from dissectors.report import MOST_NAMES, REPORTED, Report, column
 from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
-from dissectors.wire.amounts import count_text
 
 TOPIC_NOT_EXIST = 17
 
@@ -99,6 +98,10 @@ class RouteReport(Report[TopicRouteRow]):
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
     row = TopicRouteRow
+    sentence = (
+        "{word}: topic {topic=} is {state}( at {brokers%listed}), asked for {asked%counted time} by "
+        "{clients%counted client}(, {missing+} times missing)(, at last: {change})"
+    )
     worst = ("fallbacks", "changes", "slowest_ns")
     selects = (("topic", "rocketmq.topic"), ("server", "address"))
     key = ("server", "topic")
@@ -153,15 +156,6 @@ class RouteReport(Report[TopicRouteRow]):
     on = subscribe_to(_ASK, ASKS, receive_question, "topic") | subscribe_to(
         _ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",)
     )
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        where = f" at {', '.join(cells['brokers'])}" if cells["brokers"] else ""
-        missing = f", {cells['missing']} times missing" if cells["missing"] else ""
-        change = f", at last: {cells['change']}" if cells["change"] else ""
-        requests = f"asked for {count_text(cells['asked'], 'time')} by {count_text(cells['clients'], 'client')}"
-        return f"{word}: topic {cells['topic']} is {cells['state']}{where}, {requests}{missing}{change}"
 
 
 def _format_permission(route: _Route | None) -> str | None:

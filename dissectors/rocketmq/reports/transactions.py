@@ -16,7 +16,7 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.message import Role
-from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
+from dissectors.report import REPORTED, OpenRow, Report, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import read_properties
 from dissectors.rocketmq.reports.messages import (
@@ -29,8 +29,6 @@ from dissectors.rocketmq.reports.messages import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import measure_elapsed, number, struct, structs, text
-from dissectors.wire.amounts import count_text
-from dissectors.wire.times import lasting
 
 OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
 
@@ -93,6 +91,11 @@ class TransactionReport(Report[TransactionRow]):
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
     needs = ROCKETMQ
     row = TransactionRow
+    sentence = (
+        "{word} of transaction {transaction=}: {outcome}"
+        '({?outcome in ["committed", "rolled back"]: ( by the {by})})(, {error})'
+        "(, in {took_ns%lasting})(, checked {checks%many time})"
+    )
     worst = ("checks", "took_ns")
     key = ("transaction",)
 
@@ -196,13 +199,3 @@ class TransactionReport(Report[TransactionRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message may be part of a transaction; few SENDs are of half messages."""
         return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half_message(read_header(values))
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
-        parts[0] += f" by the {cells['by']}" if cells["by"] and cells["outcome"] in _OUTCOMES.values() else ""
-        parts += [cells["error"]] if cells["error"] else []
-        parts += [f"in {lasting(cells['took_ns'])}"] if cells["took_ns"] is not None else []
-        parts += [f"checked {count_text(cells['checks'], 'time')}"] if cells["checks"] else []
-        return ", ".join(parts)

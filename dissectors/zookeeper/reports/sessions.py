@@ -11,14 +11,13 @@ An ephemeral node lives as long as the session that created it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number
-from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import (
@@ -104,6 +103,16 @@ class SessionReport(Report[SessionRow]):
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
     row = SessionRow
+    sentence = (
+        "{word} session {session=}: {state}( by the {by})({?ended: ( {lasted_ns%lasting} after it was first seen)})"
+        "({?connections > 1: , {connections} connections})"
+    )
+    verbs: ClassVar[Mapping[str, str]] = {
+        "connect": "connects",
+        "refused": "refuses",
+        "close": "closes",
+        "expired": "expires",
+    }
     worst = ("silence_ns",)
     selects = (("session", "zookeeper.session"),)
     key = ("session",)
@@ -283,19 +292,9 @@ class SessionReport(Report[SessionRow]):
             row = entry.rows[-1][1] if entry.rows else None
             yield cells["ended"] or entry.last, row, f"session {cells['session']} {ended}{by}{where}"
 
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Formats one event of a row for people."""
-        lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
-        by = f" by the {cells['by']}" if cells["by"] else ""
-        many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
-        return f"{_FORMATTERS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
-
 
 _ENDED = {"expired": "expired", "refused": "was refused", "lost": "lost its connection, which was ended"}
 """By state of a session that its client did not close: what happened to it."""
-
-_FORMATTERS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
 
 
 def _is_expiry(packet: Mapping[str, Any]) -> bool:
