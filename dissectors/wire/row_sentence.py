@@ -19,8 +19,9 @@ def _count(value: Any, noun: str) -> str:
 _SENTENCES = Summaries(
     formatters={
         "counted": _count,
+        "grouped": lambda number, _: f"{number:,}",
         "lasting": lambda nanoseconds, _: lasting(nanoseconds),
-        "listed": lambda texts, _: ", ".join(texts) or None,
+        "listed": lambda texts, mark: f"{mark or ','} ".join(texts) or None,
     }
 )
 

@@ -30,7 +30,7 @@ from dissectors.kafka.reports.fields import (
     subscribe_to,
 )
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
 
@@ -105,6 +105,7 @@ class PartitionReport(Report[PartitionRow]):
     about = "each partition: leaders and in-sync replicas over time, traffic, how long clients took to follow a move"
     needs = KAFKA
     row = PartitionRow
+    sentence = "{word}: {topic=}[{partition=}], leader ({leader=}|None), {moves=} moves"
     worst = ("moves", "follow_ns")
     selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("topic", "partition")
@@ -250,8 +251,3 @@ class PartitionReport(Report[PartitionRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message has a refusal: no other message can be in a row without being added to it."""
         return any(list_errors(values))
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its partition."""
-        return f"{word}: {cells['topic']}[{cells['partition']}], leader {cells['leader']}, {cells['moves']} moves"

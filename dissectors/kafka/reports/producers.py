@@ -34,7 +34,7 @@ from dissectors.kafka.reports.fields import (
     subscribe_to,
 )
 from dissectors.message import Role
-from dissectors.report import MOST_NAMES, OpenRow, Report, ReportRow, add_name, column
+from dissectors.report import MOST_NAMES, OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
 from dissectors.wire.budget import Budget
@@ -234,6 +234,10 @@ class ProducerReport(Report[ProducerRow]):
     needs = KAFKA
     shares_name = True
     row = ProducerRow
+    sentence = (
+        "{word}: (producer {producer=}|client ({client=}|None)) of ({host=}|None), {batches%grouped} batches of "
+        "({records_a_batch=}|None) records(; {advice})"
+    )
     worst = ("retries", "answer_ns")
     selects = (("client", "client"), ("host", "address"))
 
@@ -396,14 +400,6 @@ class ProducerReport(Report[ProducerRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a message has an error: no other message can be in a row without being added to it."""
         return any(list_errors(values))
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its producer."""
-        who = f"producer {cells['producer']}" if cells["producer"] is not None else f"client {cells['client']}"
-        advice = f"; {cells['advice']}" if cells["advice"] else ""
-        batches = f"{cells['batches']:,} batches of {cells['records_a_batch']} records"
-        return f"{word}: {who} of {cells['host']}, {batches}{advice}"
 
 
 def _row_of(found: _Step | _Sample) -> int:

@@ -29,7 +29,7 @@ from dissectors.kafka.reports.fields import (
     subscribe_to,
 )
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
 
@@ -187,6 +187,7 @@ class ProgressReport(Report[ProgressRow]):
     about = "each group and partition: position, lag, rates, commits and those that went back"
     needs = KAFKA
     row = ProgressRow
+    sentence = "{word}: (group {group}|client ({consumer=}|None)), {topic=}[{partition=}](, lag {lag%grouped})"
     worst = ("lag", "back")
     selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("group", "topic", "partition")
@@ -370,10 +371,3 @@ class ProgressReport(Report[ProgressRow]):
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Returns whether a row may mention a message: its first fetch, errors, commits that go back."""
         return operation in ("OffsetCommit", "TxnOffsetCommit") or any(list_errors(values))
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes in one sentence what a message is to its row."""
-        who = f"group {cells['group']}" if cells["group"] else f"client {cells['consumer']}"
-        lag = f", lag {cells['lag']:,}" if cells["lag"] is not None else ""
-        return f"{word}: {who}, {cells['topic']}[{cells['partition']}]{lag}"

@@ -7,8 +7,7 @@ polls.py assigns notifications to elections.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.finding import Finding, Severity
@@ -40,6 +39,11 @@ class Elections(Report[Poll]):
     about = "each election: who voted for whom, how long it took, who won; and servers that joined later"
     needs = ELECTION
     row = Poll
+    sentence = (
+        "{word} in the {kind=} of round ({round=}|None): "
+        '({?kind == "joining": ({servers%listed}) joined ({winner=}|None)}|{winner} won|nobody won in this capture)'
+        "( in {decided_ns%lasting})(; {votes%listed ;})"
+    )
     diagnosed = True
     has_events = True
 
@@ -135,16 +139,6 @@ class Elections(Report[Poll]):
             yield entry.first, row, f"{who} joined the leader, server {cells['winner']}{took and ','}{took}"
         else:
             yield entry.first, row, f"{who} elected server {cells['winner']}{took}"
-
-    @classmethod
-    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Formats one event of a row for people."""
-        won = f"{cells['winner']} won" if cells["winner"] else "nobody won in this capture"
-        if cells["kind"] == "joining":
-            won = f"{', '.join(cells['servers'])} joined {cells['winner']}"
-        took = "" if cells["decided_ns"] is None else f" in {lasting(cells['decided_ns'])}"
-        voted = f"; {'; '.join(cells['votes'])}" if cells["votes"] else ""
-        return f"{word} in the {cells['kind']} of round {cells['round']}: {won}{took}{voted}"
 
 
 def _complete_event(members: EnsembleMembers, event: Event) -> Event | None:
