@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.specs import LENGTH, TAG, PartedSpec
-from dissectors.wire.texts import printable, runs_text, with_text
+from dissectors.wire.texts import FindSibling, TextFormatter, format_beside, printable, runs_text, with_text
 
 SCHEMA_DATA = "schema_data"
 
@@ -111,22 +111,13 @@ def _read_key_value(reader: Reader, sizes: tuple[int, int]) -> None:
 _LONGEST = 200
 """Digits of a key beside it."""
 
-FindSibling = Callable[[str], Any]
-"""The value of a node beside, by name; None where there is none."""
-
-TextFormatter = Callable[[Any, FindSibling], "str | None"]
-
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
     """Returns the text for a node among `nodes`; None where its value says all."""
     if node.children and node.value is None:
         return _format_container(node)
     say = _TEXTS.get(node.spec.name)
-    return None if say is None or node.value is None else say(node.value, lambda name: _find_sibling(nodes, name))
-
-
-def _find_sibling(nodes: Iterable[Field], name: str) -> Any:
-    return next((node.value for node in nodes if node.spec.name == name), None)
+    return None if say is None or node.value is None else format_beside(say, node, nodes)
 
 
 # ---- containers

@@ -49,13 +49,10 @@ def text_of(data: bytes) -> str | bytes:
         return data
 
 
-def show_part(name: str, value: object, start: int, stop: int, head: int = 0, kind: str = "text") -> ValuePart:
-    """Makes a part that is never secret."""
-    return ValuePart(FieldSpec(name, kind), value, start, stop, head)
-
-
-def label_part(name: str, value: object, start: int, stop: int, kind: str, label: Label, head: int = 0) -> ValuePart:
-    """Makes a part that is never secret, with a text for people."""
+def show_part(
+    name: str, value: object, start: int, stop: int, head: int = 0, kind: str = "text", label: Label | None = None
+) -> ValuePart:
+    """Makes a part that is never secret; `label` is its text for people."""
     return ValuePart(FieldSpec(name, kind, label), value, start, stop, head)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from codecs import getincrementaldecoder
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
-from dissectors.field import FieldSpec
+from dissectors.field import Field, FieldSpec
 from dissectors.slotted import replace
 
 _LONGEST = 200
@@ -28,6 +30,24 @@ def with_text(spec: FieldSpec, text: str) -> FieldSpec:
 
 def _say_text(text: str, _: object) -> str:
     return text
+
+
+FindSibling: TypeAlias = Callable[[str], Any]
+"""The value of a node beside, by name; None where there is none."""
+
+TextFormatter: TypeAlias = Callable[[Any, FindSibling], "str | None"]
+
+_MOST_SIBLINGS = 64
+"""Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
+
+
+def format_beside(formatter: TextFormatter, node: Field, nodes: list[Field]) -> str | None:
+    """Returns the text of a node's value, which may depend on the nodes beside it, `nodes`."""
+    return formatter(node.value, lambda name: _find_sibling(nodes, name))
+
+
+def _find_sibling(nodes: list[Field], name: str) -> Any:
+    return next((node.value for node in islice(nodes, _MOST_SIBLINGS) if node.spec.name == name), None)
 
 
 def printable(data: Any) -> str | None:

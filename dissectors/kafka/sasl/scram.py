@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dissectors.wire.parts import ValuePart, hide_part, label_part, show_part, struct, text_of
+from dissectors.wire.parts import ValuePart, hide_part, show_part, struct, text_of
 from dissectors.wire.sasl.token import Token, user_words
 
 SCRAM = "SCRAM"
@@ -49,7 +49,7 @@ def gs2_header(data: bytes) -> tuple[ValuePart, ValuePart, int] | None:
     found = _GS2.match(data)
     if found is None:
         return None
-    flag = label_part("bindingFlag", found[1].decode("ascii"), 0, found.end(1), "text", _BINDING.get)
+    flag = show_part("bindingFlag", found[1].decode("ascii"), 0, found.end(1), label=_BINDING.get)
     stop = found.end() - 1
     identity = None if found[2] is None else _name(found[2][2:])
     return flag, show_part("authzid", identity, found.end(1), stop, 1 if identity is None else 3), stop

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from dissectors.errors import DecodeError
-from dissectors.field import Field, Source, Tree
+from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.rocketmq.body import CHECKPOINT
 from dissectors.rocketmq.nested.handles import (
     LISTS,
@@ -30,9 +30,11 @@ from dissectors.rocketmq.nested.identifiers import decode_recall_handle, format_
 from dissectors.rocketmq.nested.properties import KIND, format_property, is_trace, read_properties, read_trace
 from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
+from dissectors.wire.fields import read_leaves
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
-from dissectors.wire.parts import ValuePart, add_parts, label_part, show_part
+from dissectors.wire.parts import ValuePart, add_parts
+from dissectors.wire.plan import Leaf
 from dissectors.wire.primitive import INT64
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, PartedSpec
@@ -82,7 +84,7 @@ def _open_body(
     node: Field, above: tuple[Field, ...], path: tuple[int, ...], contents: NestedContents, kind: str | None
 ) -> None:
     if kind == CHECKPOINT:
-        contents.open_checkpoint(node, path)
+        contents.open_checkpoint(node, above)
     elif not node.children:
         contents.open_body(node, above, path)
 
@@ -91,16 +93,13 @@ MOST = 256 * 1024
 """Bytes of one message that are taken apart."""
 
 _JSON = "json_string"
-_CHECKPOINT = (
-    ("lastReadTimeMs", True),
-    ("lastTimerLogFlushPos", False),
-    ("lastTimerQueueOffset", False),
-    ("masterTimerQueueOffset", False),
-    ("stateVersion", False),
-    ("timestamp", True),
-    ("counter", False),
+_CHECKPOINT = tuple(
+    Leaf(FieldSpec(name, INT64.type, timestamp if name in ("lastReadTimeMs", "timestamp") else None), INT64)
+    for name in (
+        *("lastReadTimeMs", "lastTimerLogFlushPos", "lastTimerQueueOffset", "masterTimerQueueOffset"),
+        *("stateVersion", "timestamp", "counter"),
+    )
 )
-"""Names, and whether they are times."""
 
 PartReader = Callable[[SpelledText], "tuple[ValuePart, ...]"]
 
@@ -146,21 +145,12 @@ class NestedContents:
         if is_trace(text) and (parts := read_trace(spell_utf8(text))):
             self._take_apart(node, parts, path)
 
-    def open_checkpoint(self, node: Field, path: tuple[int, ...]) -> None:
+    def open_checkpoint(self, node: Field, above: tuple[Field, ...]) -> None:
         """Adds the fields of a timer's checkpoint below its body."""
-        size = INT64.layout.size
-        if len(node.value) != len(_CHECKPOINT) * size:
-            return
-        found = []
-        for index, (name, is_time) in enumerate(_CHECKPOINT):
-            (value,) = INT64.layout.unpack_from(node.value, index * size)
-            place = (index * size, (index + 1) * size, INT64.type)
-            found.append(
-                label_part(name, value, *place, timestamp)
-                if is_time
-                else show_part(name, value, *place[:2], 0, place[2])
-            )
-        self._take_apart(node, tuple(found), path)
+        if len(node.value) == len(_CHECKPOINT) * INT64.size:
+            reader = self._read_content(node, above)
+            self._cover_head(node)
+            read_leaves(reader, _CHECKPOINT)
 
     def _takes(self, node: Field) -> bool:
         """Whether there is room for the parts of a leaf; whoever asks uses it."""
@@ -197,10 +187,15 @@ class NestedContents:
             node.children.append(Field(head, value, node.offset, node.head, node.source))
             node.head = 0
 
-    def _open_json(self, node: Field, above: tuple[Field, ...]) -> None:
-        before, spec, head = list(node.children), node.spec, node.head
+    def _read_content(self, node: Field, above: tuple[Field, ...]) -> Reader:
+        """A reader of a leaf's content, into its children."""
         reader = Reader(self.tree, self.tree.sources[node.source], node.children, (*above, node), Budget())
         reader.at, reader.end = node.offset + node.head, node.offset + node.length
+        return reader
+
+    def _open_json(self, node: Field, above: tuple[Field, ...]) -> None:
+        before, spec, head = list(node.children), node.spec, node.head
+        reader = self._read_content(node, above)
         self._cover_head(node)
         try:
             read_json(reader, "json")

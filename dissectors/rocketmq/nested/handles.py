@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from dissectors.field import FieldSpec, Label
+from dissectors.field import Label
 from dissectors.rocketmq.nested.identifiers import format_topic, format_unique_id
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.parts import ValuePart, struct
+from dissectors.wire.parts import ValuePart, show_part, struct
 from dissectors.wire.times import milliseconds, timestamp
 
 _ESCAPES = re.compile(
@@ -42,17 +42,12 @@ class SpelledText:
         self.text = text
         self.places = places
 
-    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> ValuePart:
+    def make_part(
+        self, name: str, start: int, stop: int, kind: str, value: object, label: Label | None, head: int = 0
+    ) -> ValuePart:
         """Makes a part of the characters from `start` to `stop`; its first `head` precede the value."""
         first, content = self.places(start), self.places(start + head)
-        return ValuePart(FieldSpec(name, kind), value, first, self.places(stop), content - first)
-
-    def make_labelled_part(
-        self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
-    ) -> ValuePart:
-        """Makes a part with a label that is shown beside its value."""
-        first, content = self.places(start), self.places(start + head)
-        return ValuePart(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
+        return show_part(name, value, first, self.places(stop), content - first, kind, label)
 
 
 def spell_utf8(text: str) -> SpelledText:
@@ -184,10 +179,5 @@ def _read_words(
         if not _is_word(word, text):
             return ()
         value: Any = text if word.kind == "string" else int(text)
-        part = spelling.make_part(word.name, at, end, word.kind, value)
-        found.append(
-            part
-            if word.label is None
-            else spelling.make_labelled_part(word.name, at, end, word.kind, value, word.label)
-        )
+        found.append(spelling.make_part(word.name, at, end, word.kind, value, word.label))
     return tuple(found)

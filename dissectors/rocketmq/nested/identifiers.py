@@ -23,10 +23,9 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode, urlsafe_b64decode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from ipaddress import ip_address
-from itertools import islice
 from struct import Struct
 from typing import Any
 
@@ -34,7 +33,7 @@ from dissectors.field import Field
 from dissectors.rocketmq.labels import format_delay, format_permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.texts import printable, runs_text
+from dissectors.wire.texts import FindSibling, TextFormatter, format_beside, printable, runs_text
 from dissectors.wire.times import timestamp
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{34}|[0-9a-fA-F]{56})")
@@ -134,14 +133,6 @@ _OFFSETS = re.compile(rb"(?:[0-9]{1,19},)*[0-9]{1,19},?")
 _MOST = 4096
 """Characters of base64 that are looked at for bits, and bytes of a record for offsets."""
 
-_MOST_SIBLINGS = 64
-"""Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
-
-FindSibling = Callable[[str], Any]
-"""The value of a node beside, by name; None where there is none."""
-
-TextFormatter = Callable[[Any, FindSibling], "str | None"]
-
 
 def format_text(node: Field, nodes: list[Field]) -> str | None:
     """Returns the text for a node among `nodes`; None where its value says all."""
@@ -150,12 +141,8 @@ def format_text(node: Field, nodes: list[Field]) -> str | None:
         return None
     say = _TEXTS.get(spec.name)
     if say is not None:
-        return say(value, lambda name: _find_sibling(nodes, name))
+        return format_beside(say, node, nodes)
     return _format_number(spec.name, value) if spec.type == _NUMBER else None
-
-
-def _find_sibling(nodes: Iterable[Field], name: str) -> Any:
-    return next((node.value for node in islice(nodes, _MOST_SIBLINGS) if node.spec.name == name), None)
 
 
 def _format_number(name: str, value: Any) -> str | None:

@@ -71,9 +71,7 @@ def read_properties(spelling: SpelledText) -> tuple[ValuePart, ...]:
         stop = len(text) if end < 0 else end + 1
         name, mark, value = text[at : stop if end < 0 else end].partition(NAME_VALUE)
         found.append(
-            spelling.make_labelled_part(
-                name, at, stop, KIND, value, partial(format_property, name), len(name) + len(mark)
-            )
+            spelling.make_part(name, at, stop, KIND, value, partial(format_property, name), len(name) + len(mark))
         )
         if len(found) > _MOST:
             return ()
@@ -125,7 +123,7 @@ def _read_columns(spelling: SpelledText, start: int, stop: int, behind: int) -> 
     found, at = [], start
     for (name, form), value in zip([("traceType", ""), *names], [kind, *values], strict=False):
         end = behind if at + len(value) == stop else at + len(value) + 1
-        found.append(spelling.make_labelled_part(name, at, end, _KIND, value, partial(format_in_form, form)))
+        found.append(spelling.make_part(name, at, end, _KIND, value, partial(format_in_form, form)))
         at = end
     return tuple(found)
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from struct import Struct
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import ValuePart, hide_part, label_part, show_part, struct, text_of
+from dissectors.wire.parts import ValuePart, hide_part, show_part, struct, text_of
 from dissectors.wire.sasl.kerberos import length_at, message_parts, message_words
 from dissectors.wire.sasl.token import Token, user_words
 
@@ -68,7 +68,7 @@ def _read_framed(data: bytes) -> Token | None:
     parts = [
         show_part("applicationTag", FRAMED, 0, 1, kind="der_tag"),
         show_part("length", found[0], 1, at, kind="der_length"),
-        label_part("mechanism", number, at, stop, "oid", _NAMES.get, oid[1] - at),
+        show_part("mechanism", number, at, stop, oid[1] - at, "oid", _NAMES.get),
     ]
     words: tuple[str, ...] = (name,)
     if number in _KERBEROS and len(data) - stop >= 2:
@@ -129,7 +129,7 @@ def _layer(data: bytes, start: int, stop: int, from_client: bool | None) -> tupl
 
 
 def _kind(kind: int, start: int) -> ValuePart:
-    return label_part("tokenId", kind, start, start + 2, "uint16", _TOKENS.get)
+    return show_part("tokenId", kind, start, start + 2, 0, "uint16", _TOKENS.get)
 
 
 def _format_dotted(data: bytes) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import ValuePart, label_part, show_part, text_of
+from dissectors.wire.parts import ValuePart, show_part, text_of
 from dissectors.wire.specs import LayoutSpec, Many, RepeatedSpec, element
 from dissectors.zookeeper.labels import transaction
 
@@ -102,7 +102,7 @@ def _make_other_line(data: bytes, start: int, stop: int) -> ValuePart:
     version = _VERSION.fullmatch(data, start, end)
     if version is not None:
         number = int.from_bytes(int(version["version"], 16).to_bytes(8), signed=True)
-        return label_part("version", number, start, stop, "number", transaction, version.start("version") - start)
+        return show_part("version", number, start, stop, version.start("version") - start, "number", transaction)
     pair = _PAIR.fullmatch(data, start, end)
     if pair is None:
         return ValuePart(LayoutSpec("line", "text"), text_of(data[start:end]), start, stop)
