@@ -25,7 +25,7 @@ from dissectors.errors import TooLarge
 from dissectors.field import Tree
 from dissectors.foreign import foreign
 from dissectors.raw import RawRun
-from dissectors.rocketmq.ha.body import format_count, format_topics, read_frame
+from dissectors.rocketmq.ha.body import format_topics, read_frame
 from dissectors.rocketmq.ha.frames import (
     HANDSHAKE,
     HEARTBEAT,
@@ -39,6 +39,7 @@ from dissectors.rocketmq.ha.frames import (
 )
 from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, iterate_spans, read_size
 from dissectors.rocketmq.stored import MESSAGES, find_message_plan
+from dissectors.wire.amounts import count_text
 from dissectors.wire.budget import USUAL, Budget, get_allowance
 from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.message import read_unframed
@@ -170,14 +171,14 @@ def _describe_run(data: bytes, from_slave: bool, found: RecognisedRun) -> Iterat
     if count[HANDSHAKE]:
         yield "a slave says who it is" if from_slave else "a master says its epochs"
     if from_slave and offsets:
-        reports = format_count(count[SLAVE_OFFSET], "report")
+        reports = count_text(count[SLAVE_OFFSET], ",report")
         yield f"{more}{reports} of a slave, offsets {offsets[0]:,} to {offsets[-1]:,}"
     if count[TRANSFER]:
         last = links[-1].frame
-        yield f"{more}{format_count(count[TRANSFER], 'block')} of log, {offsets[0]:,} to {last.offset + last.data:,}"
+        yield f"{more}{count_text(count[TRANSFER], ',block')} of log, {offsets[0]:,} to {last.offset + last.data:,}"
         yield _describe_messages(data, links)
     if count[HEARTBEAT]:
-        yield format_count(count[HEARTBEAT], "heartbeat")
+        yield count_text(count[HEARTBEAT], ",heartbeat")
 
 
 def _describe_messages(data: bytes, links: list[FrameLink]) -> str:

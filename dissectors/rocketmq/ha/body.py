@@ -36,6 +36,7 @@ from dissectors.rocketmq.ha.frames import (
 )
 from dissectors.rocketmq.ha.log import read_log
 from dissectors.wire import read_leaves
+from dissectors.wire.amounts import count_text
 from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
@@ -89,7 +90,7 @@ def _iterate_parts(values: Mapping[str, Any]) -> Iterator[str]:
         yield from (
             f"log ends at {offset:,}",
             f"epoch {values.get('epoch')}",
-            format_count(len(values["epochs"]), "epoch"),
+            count_text(len(values["epochs"]), ",epoch"),
         )
         return
     if "brokerId" in values or "address" in values:
@@ -99,7 +100,7 @@ def _iterate_parts(values: Mapping[str, Any]) -> Iterator[str]:
     if values.get("asyncLearner"):
         yield "async learner"
     if isinstance(size, int) and size:
-        yield format_count(size, "byte")
+        yield count_text(size, ",byte")
     if isinstance(offset, int):
         yield f"at {offset:,}" if offset >= 0 else "no log yet"
     if isinstance(messages, list):
@@ -113,20 +114,9 @@ def _iterate_parts(values: Mapping[str, Any]) -> Iterator[str]:
 def format_topics(topics: Mapping[str | bytes | None, int], at_least: bool = False) -> str:
     """Formats as `12 messages of orders and 3 more topics`, the largest first; what is no UTF-8 has no name."""
     named = [name for name, _ in sorted(topics.items(), key=lambda item: -item[1]) if name and isinstance(name, str)]
-    of = f" of {format_names(named)}" if named else ""
-    return f"{'at least ' if at_least else ''}{format_count(sum(topics.values()), 'message')}{of}"
-
-
-def format_names(names: Iterable[str]) -> str:
-    """Formats the first few names, and the number of others."""
-    known = list(names)
-    more = len(known) - _NAMED
-    return ", ".join(known[:_NAMED]) + (f" and {format_count(more, 'more topic')}" if more > 0 else "")
-
-
-def format_count(number: int, noun: str) -> str:
-    """Formats a number with its noun, in the plural if needed: `1 byte`, `2 bytes`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    more = f" and {count_text(len(named) - _NAMED, ',more topic')}" if len(named) > _NAMED else ""
+    of = f" of {', '.join(named[:_NAMED])}{more}" if named else ""
+    return f"{'at least ' if at_least else ''}{count_text(sum(topics.values()), ',message')}{of}"
 
 
 def decode_values(message: bytes, context: Context) -> Body:

@@ -23,11 +23,11 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode, urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from ipaddress import ip_address
 from struct import Struct
-from typing import Any
+from typing import Any, TypeVar
 
 from dissectors.field import Field
 from dissectors.rocketmq.labels import format_delay, format_permission
@@ -35,6 +35,8 @@ from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.texts import FindSibling, TextFormatter, format_beside, printable, runs_text
 from dissectors.wire.times import timestamp
+
+_Value = TypeVar("_Value")
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{34}|[0-9a-fA-F]{56})")
 _STORED = Struct(">iq")
@@ -101,10 +103,8 @@ def decode_recall_handle(handle: str) -> str | None:
 SCHEDULED = frozenset({"SCHEDULE_TOPIC_XXXX", "SCHEDULE_TOPIC_XXXX_V2"})
 
 
-def format_topic(topic: Any) -> str | None:
+def format_topic(topic: str) -> str | None:
     """Returns the purpose of a system topic."""
-    if not isinstance(topic, str):
-        return None
     known: str | None = table("meanings")["topics"].get(topic)
     if known is not None:
         return known
@@ -154,16 +154,9 @@ def _format_number(name: str, value: Any) -> str | None:
     return duration_text(value) if name in _DURATIONS and 0 < value < _EARLIEST else None
 
 
-def _format_topic(value: Any, _: FindSibling) -> str | None:
-    return format_topic(value)
-
-
-def _format_message_id(value: Any, _: FindSibling) -> str | None:
-    return format_id(value) if isinstance(value, str) else None
-
-
-def _format_unique(value: Any, _: FindSibling) -> str | None:
-    return format_unique_id(value) if isinstance(value, str) else None
+def _of(kind: type[_Value], function: Callable[[_Value], str | None]) -> TextFormatter:
+    """A formatter of values of one type."""
+    return lambda value, _: function(value) if isinstance(value, kind) else None
 
 
 def _format_queue(value: Any, find_sibling: FindSibling) -> str | None:
@@ -194,11 +187,11 @@ def _format_body(value: Any, find_sibling: FindSibling) -> str | None:
 
 
 _TEXTS: Mapping[str, TextFormatter] = {
-    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _format_topic),
-    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _format_message_id),
-    **dict.fromkeys(("transactionId", "batchUniqId"), _format_unique),
+    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _of(str, format_topic)),
+    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _of(str, format_id)),
+    **dict.fromkeys(("transactionId", "batchUniqId"), _of(str, format_unique_id)),
     **dict.fromkeys(("body", "bodyUncompressed"), _format_body),
-    "perm": lambda value, _: format_permission(value) if isinstance(value, int) else None,
+    "perm": _of(int, format_permission),
     "queueId": _format_queue,
     "b": _format_acknowledged,
 }

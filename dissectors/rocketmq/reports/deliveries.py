@@ -76,12 +76,6 @@ _Queue = tuple[GroupReader, str | None, int, str]
 """Of whom, which topic's, which one, and on which broker: by name, or by address where no header has it."""
 
 
-class _PendingSend(NamedTuple):
-    """A SEND until its answer comes."""
-
-    messages: list[TrackedMessage]
-
-
 class _PendingRead(NamedTuple):
     """A PULL or POP until its answer comes."""
 
@@ -98,15 +92,10 @@ class _PendingAck(NamedTuple):
     places: list[tuple[_Queue, int]]
 
 
-class _PendingReturn(NamedTuple):
-    """What is sent back, until its answer comes."""
-
-    found: MessageDelivery
-
-
-def _weigh_request(request: _PendingSend | _PendingRead | _PendingAck | _PendingReturn) -> int:
-    if isinstance(request, _PendingSend):
-        return len(request.messages)
+def _weigh_request(request: list[TrackedMessage] | _PendingRead | _PendingAck | MessageDelivery) -> int:
+    """Of a SEND its messages are kept, and what is sent back as it is."""
+    if isinstance(request, list):
+        return len(request)
     return len(request.places) if isinstance(request, _PendingAck) else 1
 
 
@@ -166,7 +155,7 @@ class DeliveryReport(Report[MessageDelivery]):
         """Notes the messages of a SEND until its answer comes."""
         what = read_send(event)
         if what.retry_group is None:
-            self.await_answer(event, _PendingSend([self.attempt(event, what, each) for each in what.each]))
+            self.await_answer(event, [self.attempt(event, what, each) for each in what.each])
         else:
             self.send_back(event, what)
 
@@ -202,9 +191,9 @@ class DeliveryReport(Report[MessageDelivery]):
         (_, proxy), (client, server) = self.ends(outer), self.ends(inner)
         return host_of(proxy) == host_of(client) and proxy != server
 
-    def receive_sent(self, sending: _PendingSend, event: MessageEvent) -> None:
+    def receive_sent(self, messages: list[TrackedMessage], event: MessageEvent) -> None:
         """Handles the answer to a SEND."""
-        messages, header = sending.messages, read_header(event.values)
+        header = read_header(event.values)
         code, status = event.error or (0, _OK)
         places, offset = parse_offset_ids(text(header, "msgId")), number(header, "queueOffset", -1)
         for at, message in enumerate(messages):
@@ -362,7 +351,7 @@ class DeliveryReport(Report[MessageDelivery]):
             most = number(header, "maxReconsumeTimes", -1)
             found.dead = number(header, "delayLevel") < 0 or 0 <= most <= found.counted
             _mark_returned(event, found)
-            self.await_answer(event, _PendingReturn(found))
+            self.await_answer(event, found)
 
     def send_back(self, event: MessageEvent, what: SendRequest) -> None:
         """Handles a SEND to a retry topic, by which ordered consumers return messages."""
@@ -375,10 +364,9 @@ class DeliveryReport(Report[MessageDelivery]):
             found.dead = 0 <= what.most < what.again
             _mark_returned(event, found)
 
-    def receive_returned(self, back: _PendingReturn, event: MessageEvent) -> None:
+    def receive_returned(self, found: MessageDelivery, event: MessageEvent) -> None:
         """Handles the answer to what was sent back: an error, and it stays where it was."""
         if event.error is not None:
-            found = back.found
             found.is_back = found.dead = False
             found.returned -= 1
             found.note("kept", event)
@@ -391,7 +379,7 @@ class DeliveryReport(Report[MessageDelivery]):
             *(
                 f"{SINGLE_SENDS} {BATCH_SEND}",
                 ANSWERS,
-                for_request(receive_sent, _PendingSend),
+                for_request(receive_sent, list),
                 "msgId",
                 "queueId",
                 "queueOffset",
@@ -415,7 +403,7 @@ class DeliveryReport(Report[MessageDelivery]):
             "maxReconsumeTimes",
         )
         | subscribe_to("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _PendingAck), REPORTED)
-        | subscribe_to("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _PendingReturn), REPORTED)
+        | subscribe_to("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, MessageDelivery), REPORTED)
         | subscribe_to("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
         | subscribe_to("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
         | subscribe_to("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
