@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dissectors.wire.sections
+import dissectors.wire.message_template
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
@@ -248,5 +248,5 @@ def test_what_is_decompressed_together_is_bounded(monkeypatch: pytest.MonkeyPatc
     large = zlib.compress(bytes(3000))
     message = send(PLAIN + ZLIB + field(9, 3000), large)
     assert is_same(message)
-    monkeypatch.setattr(dissectors.wire.sections, "LARGE", 2999)
+    monkeypatch.setattr(dissectors.wire.message_template, "LARGE", 2999)
     assert not is_same(message)
