@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dissectors.correlator import BoundedTable, Correlator, Ends, MergedMessages, MessageEvent
 from dissectors.finding import Finding
@@ -147,6 +147,13 @@ class UnknownChoice(ValueError):
     """Raised for a value that a report does not know; the text names the values that it knows."""
 
 
+class SayCells(Protocol):
+    """Makes a sentence of the cells of a row, by their names."""
+
+    def __call__(self, cells: Mapping[str, Any], /) -> str:
+        """Returns the sentence."""
+
+
 class Report(Correlator[ReportRow], Generic[_Row]):
     """A report: a table of rows. name: one word, as users type it; about: a sentence for people.
 
@@ -159,7 +166,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     has_events: whether its rows have events for the timeline (`list_events`).
     worst: the columns by which a row is worse where nothing failed, the larger the worse; by default its first measured
     duration. selects: the filter fields that choose all messages of a row, by the column with their value.
-    sentence: what a message is to its row, a template over the cells (wire.summary); verbs: its {word} for the message.
+    sentence: what a message is to its row, from the cells (wire.row_sentence); verbs: the {word} in it.
     """
 
     name: ClassVar[str]
@@ -176,7 +183,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     has_events: ClassVar[bool] = False
     worst: ClassVar[Sequence[str]] = ()
     selects: ClassVar[Sequence[tuple[str, str]]] = ()
-    sentence: ClassVar[str] = ""
+    sentence: ClassVar[SayCells | None] = None
     verbs: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -281,12 +288,10 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
         """Describes for people what a message, which has this word for its part, means to its row."""
-        if cls.sentence:
-            from dissectors.wire.row_sentence import say_sentence  # for who looks at a row
-
+        if cls.sentence is not None:
             ended = cells.get("ended")
             lasted = {"lasted_ns": ended - entry.first} if isinstance(ended, int) else {}
-            return say_sentence(cls.sentence, {**cells, **lasted, "word": cls.verbs.get(word, word)})
+            return cls.sentence({**cells, **lasted, "word": cls.verbs.get(word, word)})
         named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
         return f"{word} of {named}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 from dissectors.wire.amounts import count_text
@@ -26,11 +26,16 @@ _SENTENCES = Summaries(
 )
 
 
-def say_sentence(template: str, cells: Mapping[str, Any]) -> str:
-    """Returns the sentence that a template makes of cells, by their names; empty where it says nothing."""
-    return _compile(template)(cells, []) or ""
+class RowSentence:
+    """Makes the sentence of a template from cells, by their names; an empty one where it says nothing."""
 
+    def __init__(self, template: str) -> None:
+        self._template = template
 
-@lru_cache(maxsize=64)
-def _compile(template: str) -> Say:
-    return _SENTENCES.phrase(template)
+    def __call__(self, cells: Mapping[str, Any]) -> str:
+        """Returns the sentence."""
+        return self._say(cells, []) or ""
+
+    @cached_property
+    def _say(self) -> Say:
+        return _SENTENCES.phrase(self._template)

@@ -29,6 +29,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 METADATA_LOG = "__cluster_metadata"
 
@@ -93,7 +94,9 @@ class BrokerReport(Report[BrokerRow]):
     about = "each broker: answer times, controller epochs, votes, registration, fencing, its lag as a follower"
     needs = KAFKA
     row = BrokerRow
-    sentence = "{word}: (broker {broker=} at {address=}|{address=})(, answers in {answer_ns%lasting} on average)"
+    sentence = RowSentence(
+        "{word}: (broker {broker=} at {address=}|{address=})(, answers in {answer_ns%lasting} on average)"
+    )
     worst = ("slowest_ns",)
     selects = (("address", "address"),)
     key = ("address",)

@@ -20,6 +20,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportType, UnknownChoice, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 BREAKS, UNSURE, FINE = "breaks", "unsure", "fine"
 
@@ -114,7 +115,7 @@ class ClientReport(Report[ClientRow]):
     about = "each client: software, security, APIs and the versions that it uses"
     needs = KAFKA
     row = ClientRow
-    sentence = "{word}: client ({client=}|None) of ({host=}|None)( with {software})"
+    sentence = RowSentence("{word}: client ({client=}|None) of ({host=}|None)( with {software})")
     worst = ("requests",)
     selects = (("client", "client"), ("host", "address"))
     key = ("client", "host")

@@ -28,6 +28,7 @@ from dissectors.kafka.reports.group_state import EMPTY, POLL_TIMEOUT, RebalanceR
 from dissectors.message import Role
 from dissectors.report import ReportRow
 from dissectors.wire.amounts import count_text
+from dissectors.wire.row_sentence import RowSentence
 from dissectors.wire.times import lasting
 
 SLOW = 10 * SECOND
@@ -60,7 +61,7 @@ class GroupReport(RebalanceReport):
     needs = KAFKA
     shares_name = True
     row = RebalanceRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: rebalance of group {group=}( to generation {generation=})"
         "(, {stood_still_ns%lasting} in all)(: {cause})"
     )

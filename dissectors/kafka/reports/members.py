@@ -35,6 +35,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 OPEN, LEFT, EXPELLED, FENCED, REPLACED, AWAY = "open", "left", "expelled", "fenced", "replaced", "away"
 SILENT = "silent"
@@ -114,7 +115,7 @@ class MemberReport(Report[MemberRow]):
     about = "each member of each group: who it is, its heartbeats and longest silence, why it left"
     needs = KAFKA
     row = MemberRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: member ({instance|client|member}) of group {group=}, {state}"
         "({?silence_ns: , longest silence {silence_ns%lasting}})"
     )

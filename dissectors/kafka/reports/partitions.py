@@ -33,6 +33,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
+from dissectors.wire.row_sentence import RowSentence
 
 MOVED = frozenset({"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"})
 
@@ -105,7 +106,7 @@ class PartitionReport(Report[PartitionRow]):
     about = "each partition: leaders and in-sync replicas over time, traffic, how long clients took to follow a move"
     needs = KAFKA
     row = PartitionRow
-    sentence = "{word}: {topic=}[{partition=}], leader ({leader=}|None), {moves=} moves"
+    sentence = RowSentence("{word}: {topic=}[{partition=}], leader ({leader=}|None), {moves=} moves")
     worst = ("moves", "follow_ns")
     selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("topic", "partition")

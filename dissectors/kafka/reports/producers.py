@@ -39,6 +39,7 @@ from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_BATCHES = 100_000
 """Batches whose answers, or repetitions, are waited for."""
@@ -234,7 +235,7 @@ class ProducerReport(Report[ProducerRow]):
     needs = KAFKA
     shares_name = True
     row = ProducerRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: (producer {producer=}|client ({client=}|None)) of ({host=}|None), {batches%grouped} batches of "
         "({records_a_batch=}|None) records(; {advice})"
     )

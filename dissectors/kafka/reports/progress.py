@@ -32,6 +32,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 Reader = tuple[str | None, str]
 """Client id and host."""
@@ -187,7 +188,9 @@ class ProgressReport(Report[ProgressRow]):
     about = "each group and partition: position, lag, rates, commits and those that went back"
     needs = KAFKA
     row = ProgressRow
-    sentence = "{word}: (group {group}|client ({consumer=}|None)), {topic=}[{partition=}](, lag {lag%grouped})"
+    sentence = RowSentence(
+        "{word}: (group {group}|client ({consumer=}|None)), {topic=}[{partition=}](, lag {lag%grouped})"
+    )
     worst = ("lag", "back")
     selects = (("topic", "kafka.topic"), ("partition", "kafka.partition"))
     key = ("group", "topic", "partition")

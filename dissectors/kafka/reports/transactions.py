@@ -31,6 +31,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, measure_elapsed, number, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 OPEN, COMMITTED, ABORTED, FENCED, FAILED = "open", "committed", "aborted", "fenced", "failed"
 TIMED_OUT = "timed out"
@@ -117,7 +118,7 @@ class TransactionReport(Report[TransactionRow]):
     needs = KAFKA
     shares_name = True
     row = TransactionRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: transaction {transaction=}, {state}( after {length_ns%lasting}), {records%counted ,record}"
         "( to {partitions})"
     )

@@ -41,6 +41,7 @@ from dissectors.pulsar.reports.members import (
 from dissectors.report import column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_BACK = 65_536
 """Entries of a consumer that are remembered because it asked for them again."""
@@ -118,7 +119,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
     worst = ("acks_failed", "unacked", "longest_ns")
     selects = (("topic", "pulsar.topic"), ("client", "address"), ("consumer_id", "pulsar.consumer_id"))
     unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
-    sentence = "{word} consumer {consumer_id=}( on {subscription})" + SENTENCE
+    sentence = RowSentence("{word} consumer {consumer_id=}( on {subscription})" + SENTENCE)
     noun = "consumer"
     resource = ("Consumer", 1)
 

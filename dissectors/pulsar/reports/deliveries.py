@@ -45,6 +45,7 @@ from dissectors.pulsar.reports.messages import (
 from dissectors.report import Report
 from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number, struct, structs
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_READERS = 1024
 """Subscriptions of one message that are told."""
@@ -104,7 +105,7 @@ class DeliveryReport(Report[MessageDelivery]):
     needs = PULSAR
     row = MessageDelivery
     worst = ("redelivered", "end_to_end_ns")
-    sentence = (
+    sentence = RowSentence(
         "{word} (message {message}|a message)( of {topic})( to {subscription}): {state}"
         "(, receipt after {receipt_ns%lasting})(, delivered after {delivery_ns%lasting})"
         "(, acked after another {ack_ns%lasting})(, end to end {end_to_end_ns%lasting})"

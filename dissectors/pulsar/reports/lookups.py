@@ -20,6 +20,7 @@ from dissectors.pulsar.reports.fields import PULSAR, ProxiedBrokers, read_text, 
 from dissectors.report import OpenRow, Report, column
 from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_BROKERS = 32
 """Brokers that a row names."""
@@ -120,7 +121,7 @@ class LookupReport(Report[TopicLookup]):
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
     needs = PULSAR
     row = TopicLookup
-    sentence = (
+    sentence = RowSentence(
         "{word} of a way to {topic=}: {result}(, {error}), {steps%counted request} in {took_ns%lasting}"
         "(, {redirects+} of them redirected)(, {again+} to a broker where it had been sent before)"
         "(, by way of a proxy to {proxied})"

@@ -26,6 +26,7 @@ from dissectors.pulsar.reports.members import (
 from dissectors.report import column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
+from dissectors.wire.row_sentence import RowSentence
 
 _FENCED = "ProducerFenced"
 
@@ -75,7 +76,7 @@ class ProducerReport(MemberReport[ProducerRow]):
     worst = ("unreceipted", "longest_ns")
     selects = (("topic", "pulsar.topic"), ("client", "address"), ("producer_id", "pulsar.producer_id"))
     unnamed = ("CONNECT", "SEND", "SEND_RECEIPT")
-    sentence = "{word} producer {producer_id=}( {producer})" + SENTENCE
+    sentence = RowSentence("{word} producer {producer_id=}( {producer})" + SENTENCE)
     noun = "producer"
     resource = ("Producer", 0)
 

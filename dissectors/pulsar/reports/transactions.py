@@ -20,6 +20,7 @@ from dissectors.pulsar.reports.fields import PULSAR, read_text, subscribe_to
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import make_slotted
 from dissectors.values import number, structs
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_NAMED = 32
 """Topics and subscriptions that a row names."""
@@ -145,7 +146,7 @@ class TransactionReport(Report[TransactionRow]):
     about = "each Pulsar transaction: what was sent and acknowledged in it, its outcome, and how long it took"
     needs = PULSAR
     row = TransactionRow
-    sentence = (
+    sentence = RowSentence(
         "{word} of transaction ({transaction=}|None): {outcome}( by the {by})(, {error})(, in {took_ns%lasting}), "
         "{sent%counted message} sent, {acks=} acknowledged in it"
     )

@@ -56,6 +56,7 @@ from dissectors.rocketmq.reports.messages import (
     read_send,
 )
 from dissectors.values import host_of, number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 MOST_NAMED = 16
 """Rows that name the same commit: those of the latest messages that it is for."""
@@ -110,7 +111,7 @@ class DeliveryReport(Report[MessageDelivery]):
     needs = ROCKETMQ
     row = MessageDelivery
     worst = ("redelivered", "end_to_end_ns")
-    sentence = (
+    sentence = RowSentence(
         "{word} (message {message}|a message)( of {topic})( to {group}): {state}"
         '({?state == "refused": , {status}})(, answered after {answer_ns%lasting})'
         "(, delivered after {delivery_ns%lasting})(, acknowledged after another {ack_ns%lasting})"

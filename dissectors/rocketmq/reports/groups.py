@@ -21,6 +21,7 @@ from dissectors.report import MOST_NAMES, Report, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 PRODUCER, CONSUMER = "producer", "consumer"
 OPEN, LEFT, LOST = "open", "left", "lost"
@@ -119,7 +120,7 @@ class GroupReport(Report[GroupMember]):
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
     needs = ROCKETMQ
     row = GroupMember
-    sentence = (
+    sentence = RowSentence(
         "{part} {client} of group {group=} {word}: {state}, {heartbeats%counted heartbeat}"
         "(, subscribed to {subscriptions%listed})(; others say otherwise of {differs%listed})"
     )

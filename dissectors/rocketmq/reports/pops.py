@@ -33,6 +33,7 @@ from dissectors.rocketmq.reports.ids import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import measure_elapsed, number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 POPPED, ACKED, LATE, EXPIRED, AGAIN = "popped", "acked", "late", "expired", "popped again"
 
@@ -114,7 +115,7 @@ class PopReport(Report[PopRow]):
     about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
     needs = ROCKETMQ
     row = PopRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: message ({message=}|None)( of {topic})( by {group}), {state}(, after {ack_ns%lasting}), "
         "it has {invisible_ns%lasting}(, extended {extended%many time})(, {error})"
     )

@@ -31,6 +31,7 @@ from dissectors.rocketmq.reports.fields import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import number, text
+from dissectors.wire.row_sentence import RowSentence
 
 LONG_POLL_NS = 100_000_000
 """Nanoseconds: see the module."""
@@ -127,7 +128,7 @@ class QueueReport(Report[QueueRow]):
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
     needs = ROCKETMQ
     row = QueueRow
-    sentence = (
+    sentence = RowSentence(
         "{word} {topic=}[{queue=}] for group {group=}(, committed up to {committed=})"
         "(, {lag%counted message} behind)({?turns: , pulled by {clients%counted client}})"
     )

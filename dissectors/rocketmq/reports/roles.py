@@ -23,6 +23,7 @@ from dissectors.report import MOST_NAMES, REPORTED, Report, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 NAME_SERVER, BROKER, VIP, CONTROLLER, PROXY, CLIENT = (
     "name server",
@@ -129,7 +130,9 @@ class RoleReport(Report[RoleRow]):
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
     row = RoleRow
-    sentence = "{word}: {part|'something'}( {name}) at {address=}(, {role})(, {registrations%many registration})"
+    sentence = RowSentence(
+        "{word}: {part|'something'}( {name}) at {address=}(, {role})(, {registrations%many registration})"
+    )
     selects = (("address", "address"),)
     key = ("address",)
 

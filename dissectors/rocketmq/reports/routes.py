@@ -19,6 +19,7 @@ from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 TOPIC_NOT_EXIST = 17
 
@@ -98,7 +99,7 @@ class RouteReport(Report[TopicRouteRow]):
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
     row = TopicRouteRow
-    sentence = (
+    sentence = RowSentence(
         "{word}: topic {topic=} is {state}( at {brokers%listed}), asked for {asked%counted time} by "
         "{clients%counted client}(, {missing+} times missing)(, at last: {change})"
     )

@@ -29,6 +29,7 @@ from dissectors.rocketmq.reports.messages import (
 )
 from dissectors.slotted import make_slotted
 from dissectors.values import measure_elapsed, number, struct, structs, text
+from dissectors.wire.row_sentence import RowSentence
 
 OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
 
@@ -91,7 +92,7 @@ class TransactionReport(Report[TransactionRow]):
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
     needs = ROCKETMQ
     row = TransactionRow
-    sentence = (
+    sentence = RowSentence(
         "{word} of transaction {transaction=}: {outcome}"
         '({?outcome in ["committed", "rolled back"]: ( by the {by})})(, {error})'
         "(, in {took_ns%lasting})(, checked {checks%many time})"

@@ -15,6 +15,7 @@ from dissectors.message import Role
 from dissectors.report import Report, ReportRow, column
 from dissectors.slotted import make_slotted
 from dissectors.values import number
+from dissectors.wire.row_sentence import RowSentence
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.reports.fields import ELECTION, on_quorum, read_packet_data
 from dissectors.zookeeper.reports.members import EnsembleMembers, Ensembles
@@ -39,7 +40,7 @@ class Elections(Report[Poll]):
     about = "each election: who voted for whom, how long it took, who won; and servers that joined later"
     needs = ELECTION
     row = Poll
-    sentence = (
+    sentence = RowSentence(
         "{word} in the {kind=} of round ({round=}|None): "
         '({?kind == "joining": ({servers%listed}) joined ({winner=}|None)}|{winner} won|nobody won in this capture)'
         "( in {decided_ns%lasting})(; {votes%listed ;})"

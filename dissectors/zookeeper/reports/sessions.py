@@ -18,6 +18,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number
+from dissectors.wire.row_sentence import RowSentence
 from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import (
@@ -103,7 +104,7 @@ class SessionReport(Report[SessionRow]):
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
     row = SessionRow
-    sentence = (
+    sentence = RowSentence(
         "{word} session {session=}: {state}( by the {by})({?ended: ( {lasted_ns%lasting} after it was first seen)})"
         "({?connections > 1: , {connections} connections})"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.wire.row_sentence import say_sentence
+from dissectors.wire.row_sentence import RowSentence
 
 SENTENCES: dict[str, tuple[dict[str, Any], str]] = {
     "{word} queue {queue=}(, of {group})": ({"word": "opens", "queue": -1, "group": None}, "opens queue -1"),
@@ -20,4 +20,4 @@ SENTENCES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("template", SENTENCES)
 def test_sentences(template: str) -> None:
     cells, expected = SENTENCES[template]
-    assert say_sentence(template, cells) == expected
+    assert RowSentence(template)(cells) == expected
