@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from dissectors.rocketmq.labels import BY_NAME
+from dissectors.rocketmq.labels import BY_NAME, name_label
 from dissectors.rocketmq.tables import table
 from dissectors.wire.map_header import BOUNDS, MapField
 from dissectors.wire.specs import Wrapping
@@ -110,7 +110,6 @@ def find_version_name(number: int) -> str | None:
 
 _MOST_DIGITS = 40
 _NUMBER = re.compile(rf"[-+]?[0-9]{{1,{_MOST_DIGITS}}}")
-_PULLS = frozenset({"PullMessageRequestHeader"})
 
 
 def _make_integer_parser(kind: str) -> Callable[[str], int]:
@@ -147,7 +146,7 @@ def _load_class(name: str) -> Mapping[str, MapField]:
     names = row.get("names", {})
     for wire, kind in row["fields"].items():
         plain = names.get(wire, wire)
-        label = BY_NAME.get("pullSysFlag" if plain == "sysFlag" and name in _PULLS else plain)
+        label = BY_NAME.get(name_label(plain, name))
         is_converted = plain != wire or kind != "string"
         fields[wire] = MapField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_converted)
     return fields
@@ -163,16 +162,17 @@ def _collect_required(name: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def find_required(code: int | None, response: bool) -> frozenset[str]:
     """Returns the names on the wire without which Java refuses the class of header_class()."""
-    operation = operations().get(code) if code is not None else None
-    name = None if operation is None else operation.response if response else operation.request
+    name = _find_class_name(code, response)
     return frozenset() if name is None else _collect_required(name)
+
+
+def _find_class_name(code: int | None, response: bool) -> str | None:
+    operation = operations().get(code) if code is not None else None
+    return None if operation is None else operation.response if response else operation.request
 
 
 @lru_cache(maxsize=1024)
 def find_header_class(code: int | None, response: bool) -> Mapping[str, MapField] | None:
     """The fields of the class for a request code and direction, by their names on the wire; None without one."""
-    operation = operations().get(code) if code is not None else None
-    if operation is None:
-        return None
-    name = operation.response if response else operation.request
+    name = _find_class_name(code, response)
     return None if name is None else _load_class(name)

@@ -17,12 +17,10 @@ from typing import Any
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.codes import find_required, map_binary_codes, operations
+from dissectors.rocketmq.labels import RETRY
 from dissectors.rocketmq.tables import table
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.summary import Summaries, of_plain
-
-RETRY = "%RETRY%"
-"""What topics begin with that a group's messages wait in to be delivered again; the group's name is behind it."""
 
 _SUMMARIES = Summaries(formatters={"group": of_plain(str, lambda topic: topic.removeprefix(RETRY))})
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from dissectors.guide import Page
 from dissectors.rocketmq.codes import RequestCode, find_response_name, map_binary_codes, operations
+from dissectors.rocketmq.labels import name_label
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.tables import table
 from dissectors.wire.guide import INDENT, Pages, Shelf, columns, list_page, normalize_name, part_data
 
 NOTHING = f"{INDENT}nothing"
-_PULLS = frozenset({"PullMessageRequestHeader"})
 _PARTS = ("part", "type", "")
 
 
@@ -84,7 +84,7 @@ def _list_notes(row: _Row) -> list[str]:
         found.append("later than 5.3")
     if f"{row.owner}.{row.wire}" in guide["formerFields"]:
         found.append(guide["formerFields"][f"{row.owner}.{row.wire}"])
-    label = "pullSysFlag" if row.name == "sysFlag" and row.owner in _PULLS else row.name
+    label = name_label(row.name, row.owner)
     if label in guide["fields"]:
         found.append(guide["fields"][label])
     return found

@@ -18,6 +18,13 @@ COMPRESSED, BORN_V6, STORE_V6, INNER_BATCH = 1, 1 << 4, 1 << 5, 1 << 7
 CODECS = ("zlib", "lz4", "zstd", "zlib")
 """Compression by bits 8 to 10 of a message's sysFlag; old clients leave them 0."""
 
+RETRY = "%RETRY%"
+"""What topics begin with that a group's messages wait in to be delivered again; the group's name is behind it."""
+
+ENDINGS = {0: "unknown", 8: "commit", 12: "rollback"}
+"""Values of END_TRANSACTION's commitOrRollback."""
+
+_PULLS = frozenset({"PullMessageRequestHeader"})
 _SYS_FLAG = (
     (COMPRESSED, "compressed"),
     (2, "many tags"),
@@ -66,8 +73,18 @@ def format_permission(value: int) -> str | None:
 
 def format_delay(level: int) -> str | None:
     """Formats the time of a delay level, with the broker's default messageDelayLevel."""
+    return duration_text(find_delay(level)) if level > 0 else None
+
+
+def find_delay(level: int) -> int:
+    """Returns how long a delay level from 1 on lasts by default, ms; the last one stands for all higher ones."""
     delays: list[int] = table("meanings")["delays"]
-    return duration_text(delays[min(level, len(delays)) - 1]) if level > 0 else None
+    return delays[min(level, len(delays)) - 1]
+
+
+def name_label(name: str, owner: str) -> str:
+    """Returns the name of the label of a header class's field: a pull has a sysFlag of its own."""
+    return "pullSysFlag" if name == "sysFlag" and owner in _PULLS else name
 
 
 def format_retry_level(value: int) -> str | None:
@@ -95,7 +112,7 @@ _LABELS: Mapping[str, Label] = {
     "groupSysFlag": format_topic_flag,
     "bodyCrc32": format_checksum,
     "delayLevel": format_retry_level,
-    "commitOrRollback": {0: "unknown", 8: "commit", 12: "rollback"}.get,
+    "commitOrRollback": ENDINGS.get,
     "initMode": {0: "from the first", 1: "from the last"}.get,
     "requestSource": {-1: "SDK", 0: "proxy, in order", 1: "proxy, broadcast", 2: "proxy, stream"}.get,
     "forbiddenType": _FORBIDDEN.get,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.rocketmq.labels import format_permission
+from dissectors.rocketmq.labels import RETRY, format_permission
 from dissectors.rocketmq.tables import table
 from dissectors.values import structs
 from dissectors.wire.amounts import count_text
@@ -24,7 +24,6 @@ from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain
 
 _READ_WRITE = 6
 _INNER = "CLIENT_INNER_PRODUCER"
-_RETRY = "%RETRY%"
 _EVERYTHING = ("", "*")
 _LONGEST = 60
 _TYPES = {"CONSUME_ACTIVELY": "pull", "CONSUME_PASSIVELY": "push", "CONSUME_POP": "pop"}
@@ -209,7 +208,7 @@ def _format_consumer(row: dict[str, Any]) -> str:
 
 def _is_retried(row: Mapping[str, Any]) -> bool:
     topic = row.get("topic")
-    return isinstance(topic, str) and topic.startswith(_RETRY)
+    return isinstance(topic, str) and topic.startswith(RETRY)
 
 
 def _format_consume_type(value: Any) -> str | None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from dissectors.api import Body, Context, Role
 from dissectors.message import Path
 from dissectors.rocketmq.codes import find_header_class, operations
-from dissectors.rocketmq.labels import CODECS, COMPRESSED, find_codec, format_delay
+from dissectors.rocketmq.labels import CODECS, COMPRESSED, ENDINGS, find_codec, format_delay
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.structures import FORMATTERS as OF_STRUCTURES
 from dissectors.rocketmq.structures import format_few, format_queue
@@ -33,7 +33,6 @@ from dissectors.wire.secret import Secret
 from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain, pairs_in
 from dissectors.wire.times import timestamp
 
-_ENDS = {0: "unknown", 8: "commit", 12: "rollback"}
 _DIGITS = 19
 _LONGEST = 120
 _READ = 600
@@ -161,7 +160,7 @@ FORMATTERS: Mapping[str, Formatter] = {
 NUMBERS: Mapping[str, Callable[[int], str]] = {
     "again": _format_retry,
     "bytes": size_text,
-    "ending": lambda number: _ENDS.get(number, f"{number}"),
+    "ending": lambda number: ENDINGS.get(number, f"{number}"),
     "moment": _format_moment,
     "number": lambda number: f"number {number}" if number else "master",
 }

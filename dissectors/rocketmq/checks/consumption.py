@@ -28,6 +28,7 @@ from dissectors.correlator import (
 )
 from dissectors.message import Role
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, PULLS, RocketmqCheck, read_header, subscribe_to
+from dissectors.rocketmq.reports.messages import BATCH_SEND, SINGLE_SENDS
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 
@@ -144,7 +145,6 @@ MOST_TIMES = 16
 """maxReconsumeTimes of a group that says nothing of it; below nothing is the same."""
 
 _BACK, _DEAD = "CONSUMER_SEND_MSG_BACK", "%DLQ%"
-_SENDS = "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE"
 
 
 @make_slotted(frozen=False, eq=False)
@@ -196,4 +196,4 @@ class ReturnedMessages(RocketmqCheck):
     on = subscribe_to(
         *(_BACK, (Role.REQUEST,), receive_back, "group", "originMsgId", "offset", "maxReconsumeTimes"),
         "delayLevel",
-    ) | subscribe_to(_SENDS, ASKS, receive_send, "topic")
+    ) | subscribe_to(f"{SINGLE_SENDS} {BATCH_SEND}", ASKS, receive_send, "topic")

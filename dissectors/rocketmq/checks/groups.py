@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment
+from dissectors.rocketmq.labels import RETRY
 from dissectors.rocketmq.reports.fields import ASKS, RocketmqCheck, read_header, subscribe_to
 from dissectors.slotted import make_slotted
 from dissectors.values import struct, structs, text
@@ -29,7 +30,7 @@ MOST_SHOWN = 3
 """Topics in a sentence."""
 
 _BEAT, _LEAVE = "HEART_BEAT", "UNREGISTER_CLIENT"
-_BROADCASTING, _RETRY = "BROADCASTING", "%RETRY%"
+_BROADCASTING = "BROADCASTING"
 
 _DATA = ("body", "consumerDataSet")
 _CONSUMERS = (
@@ -136,7 +137,7 @@ def _read_expressions(body: Mapping[str, Any]) -> _Expressions:
     found = {}
     for each in structs(body.get("subscriptionDataSet")):
         topic = text(each, "topic") or ""
-        if not topic.startswith(_RETRY):
+        if not topic.startswith(RETRY):
             kind = text(each, "expressionType") or "TAG"
             found[topic] = f"{text(each, 'subString') or '*'}{'' if kind == 'TAG' else f' ({kind})'}"
     return found

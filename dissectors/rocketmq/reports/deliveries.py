@@ -21,10 +21,10 @@ from typing import Any, ClassVar, NamedTuple
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
 from dissectors.outstanding import Outstanding
 from dissectors.report import REPORTED, Report
+from dissectors.rocketmq.labels import RETRY
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
-    RETRY,
     AckReceipt,
     parse_offset_id,
     parse_offset_ids,
@@ -34,13 +34,12 @@ from dissectors.rocketmq.reports.ids import (
 )
 from dissectors.rocketmq.reports.messages import (
     BATCH_SEND,
-    COMMITTED,
     HALF,
     IS_STORED,
     MOST_READERS,
+    OUTCOMES,
     RECALLED,
     REFUSED,
-    ROLLBACK,
     ROLLED_BACK,
     SINGLE_SENDS,
     STORED,
@@ -70,8 +69,6 @@ _COMMITS = 1
 
 _SENT = ("producerGroup", "topic", "sysFlag", "properties")
 """What is read of the header of a SEND."""
-
-_ENDS = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 
 _Queue = tuple[GroupReader, str | None, int, str]
 """Of whom, which topic's, which one, and on which broker: by name, or by address where no header has it."""
@@ -219,7 +216,7 @@ class DeliveryReport(Report[MessageDelivery]):
         """Notes how END_TRANSACTION ends a half message."""
         header = read_header(event.values)
         message = self.messages.find(text(header, "transactionId"), text(header, "msgId"))
-        word = _ENDS.get(number(header, "commitOrRollback"))
+        word = OUTCOMES.get(number(header, "commitOrRollback"))
         if message is not None and word is not None:
             message.note(word, event)
             message.state = STORED if word == "committed" else ROLLED_BACK

@@ -18,6 +18,7 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, Report, add_name, column
+from dissectors.rocketmq.labels import RETRY
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
@@ -34,7 +35,6 @@ _NOTIFY, _LIST = "NOTIFY_CONSUMER_IDS_CHANGED", "GET_CONSUMER_LIST_BY_GROUP"
 _LOCK, _UNLOCK = "LOCK_BATCH_MQ", "UNLOCK_BATCH_MQ"
 _DATA = {PRODUCER: "producerDataSet", CONSUMER: "consumerDataSet"}
 _KINDS = {"CONSUME_ACTIVELY": "pull", "CONSUME_PASSIVELY": "push", "CONSUME_POP": "pop"}
-_RETRY = "%RETRY%"
 
 _Key = tuple[str, str, str]
 """Group, part in it, client id."""
@@ -251,5 +251,5 @@ def _read_queues(value: object) -> list[_Queue]:
 def _collect_wishes(members: Iterable[GroupMember]) -> dict[str, set[str]]:
     """By topic what the consumers of a group, as far as they are there, subscribe to; a text without letters: not."""
     reading = [each for each in members if each.part == CONSUMER and each.state == OPEN and each.wishes]
-    topics = {topic for each in reading for topic in each.wishes if not topic.startswith(_RETRY)}
+    topics = {topic for each in reading for topic in each.wishes if not topic.startswith(RETRY)}
     return {topic: {each.wishes.get(topic, "") for each in reading} for topic in topics}

@@ -15,10 +15,10 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
+from dissectors.rocketmq.labels import RETRY
 from dissectors.rocketmq.stored import format_host, parse_properties
 from dissectors.values import number, structs, text
 
-RETRY = "%RETRY%"
 MOST_IDS = 1024
 """Ids of one answer, and messages of one batch, that are told."""
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.report import OpenRow, column
+from dissectors.rocketmq.labels import RETRY, find_delay
 from dissectors.rocketmq.reports.fields import read_header
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
-    RETRY,
     Place,
     format_offset_id,
     parse_handle,
@@ -265,15 +265,15 @@ MS = 1_000_000
 PHASE, PREPARED, COMMITTED, ROLLBACK = 12, 4, 8, 12
 """Bits of a message's sysFlag, and of END_TRANSACTION's commitOrRollback."""
 
+OUTCOMES = {COMMITTED: "committed", ROLLBACK: "rolled back"}
+"""How a transaction ends, by commitOrRollback."""
+
 IS_STORED = frozenset({0, 10, 11, 12})
 """Success, and the three answers that say that it is stored, but not as safely as was asked: FLUSH_DISK_TIMEOUT,
 SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT (SendMessageProcessor.handlePutMessageResult).
 """
 
 _HALF = "TRAN_MSG\x01true"
-_LEVELS = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""Seconds by level of delay, from 1 on: the default; 18 stands for all higher ones."""
-
 _TIMES = frozenset({"TIMER_DELIVER_MS", "TIMER_OUT_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY"})
 _LATEST = (1 << 63) - 1
 
@@ -337,9 +337,11 @@ def estimate_due(properties: Mapping[str, Any], sent: int | None) -> int | None:
         milliseconds, seconds, level = (
             read_count(properties, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY")
         )
-        if milliseconds is None and seconds is None and not level:
+        if milliseconds is None and seconds is not None:
+            milliseconds = seconds * 1000
+        elif milliseconds is None and level:
+            milliseconds = find_delay(level)
+        if milliseconds is None:
             return None
-        if level and seconds is None:
-            seconds = _LEVELS[min(level, len(_LEVELS)) - 1]
-        found = sent + ((seconds or 0) * 1_000 if milliseconds is None else milliseconds) * MS
+        found = sent + milliseconds * MS
     return found if found <= _LATEST else None

@@ -20,9 +20,8 @@ from dissectors.report import REPORTED, OpenRow, Report, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import read_properties
 from dissectors.rocketmq.reports.messages import (
-    COMMITTED,
     IS_STORED,
-    ROLLBACK,
+    OUTCOMES,
     SINGLE_SENDS,
     is_half_message,
     read_send,
@@ -33,7 +32,6 @@ from dissectors.wire.row_sentence import RowSentence
 
 OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
 
-_OUTCOMES = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 
@@ -146,7 +144,7 @@ class TransactionReport(Report[TransactionRow]):
         known.group = known.group or text(header, "producerGroup")
         known.client = known.client or event.client
         known.topic = known.topic or (None if checked else text(header, "topic"))
-        outcome = _OUTCOMES.get(number(header, "commitOrRollback"))
+        outcome = OUTCOMES.get(number(header, "commitOrRollback"))
         known.unknowns += outcome is None
         if known.ended is None:
             known.end, known.outcome = event.row, outcome or UNKNOWN
