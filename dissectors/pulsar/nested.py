@@ -34,7 +34,7 @@ from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.specs import LENGTH, TAG, PartedSpec
-from dissectors.wire.texts import FindSibling, TextFormatter, format_beside, printable, runs_text, with_text
+from dissectors.wire.texts import FindSibling, TextFormatter, format_by_siblings, printable, runs_text, with_text
 
 SCHEMA_DATA = "schema_data"
 
@@ -117,7 +117,7 @@ def format_text(node: Field, nodes: list[Field]) -> str | None:
     if node.children and node.value is None:
         return _format_container(node)
     say = _TEXTS.get(node.spec.name)
-    return None if say is None or node.value is None else format_beside(say, node, nodes)
+    return None if say is None or node.value is None else format_by_siblings(say, node, nodes)
 
 
 # ---- containers

@@ -41,7 +41,7 @@ _MOST_SIBLINGS = 64
 """Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
 
 
-def format_beside(formatter: TextFormatter, node: Field, nodes: list[Field]) -> str | None:
+def format_by_siblings(formatter: TextFormatter, node: Field, nodes: list[Field]) -> str | None:
     """Returns the text of a node's value, which may depend on the nodes beside it, `nodes`."""
     return formatter(node.value, lambda name: _find_sibling(nodes, name))
 

@@ -52,7 +52,7 @@ class HeadLayout:
         self._struct = Struct(">" + "".join(codes))
         self.size = self._struct.size
 
-    def read(self, head: bytes) -> HAFrame | int:
+    def read_frame(self, head: bytes) -> HAFrame | int:
         """Returns the frame that begins with these bytes; else as read_head says."""
         if len(head) < self.size:
             return -self.size
@@ -147,19 +147,19 @@ def read_head(head: bytes, from_slave: bool, kind: HAProtocol, ended: bool = Fal
     ended: no more bytes will come.
     """
     if kind is HAProtocol.CLASSIC:
-        return (_CLASSIC_REPORT if from_slave else _CLASSIC_TRANSFER).read(head)
+        return (_CLASSIC_REPORT if from_slave else _CLASSIC_TRANSFER).read_frame(head)
     if len(head) < _WORD.size:
         return -_WORD.size
     state = _WORD.unpack_from(head)[0]
     if state == _TRANSFERS:
-        return (REPORT if from_slave else BLOCK).read(head)
+        return (REPORT if from_slave else BLOCK).read_frame(head)
     if state != _GREETS:
         return 0
-    found = (_ADDRESS if from_slave else _ANSWER).read(head)
+    found = (_ADDRESS if from_slave else _ANSWER).read_frame(head)
     if not isinstance(found, HAFrame) or (from_slave and found.data):
         return found
     if from_slave:
-        return GREETING.read(head)
+        return GREETING.read_frame(head)
     behind = head[_ANSWER.size : _ANSWER.size + _WORD.size]
     if len(behind) < _WORD.size and not ended:
         return -_ANSWER.size - _WORD.size

@@ -33,7 +33,7 @@ from dissectors.field import Field
 from dissectors.rocketmq.labels import format_delay, format_permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.texts import FindSibling, TextFormatter, format_beside, printable, runs_text
+from dissectors.wire.texts import FindSibling, TextFormatter, format_by_siblings, printable, runs_text
 from dissectors.wire.times import timestamp
 
 _Value = TypeVar("_Value")
@@ -141,7 +141,7 @@ def format_text(node: Field, nodes: list[Field]) -> str | None:
         return None
     say = _TEXTS.get(spec.name)
     if say is not None:
-        return format_beside(say, node, nodes)
+        return format_by_siblings(say, node, nodes)
     return _format_number(spec.name, value) if spec.type == _NUMBER else None
 
 
@@ -154,7 +154,7 @@ def _format_number(name: str, value: Any) -> str | None:
     return duration_text(value) if name in _DURATIONS and 0 < value < _EARLIEST else None
 
 
-def _of(kind: type[_Value], function: Callable[[_Value], str | None]) -> TextFormatter:
+def _format_type(kind: type[_Value], function: Callable[[_Value], str | None]) -> TextFormatter:
     """A formatter of values of one type."""
     return lambda value, _: function(value) if isinstance(value, kind) else None
 
@@ -187,11 +187,11 @@ def _format_body(value: Any, find_sibling: FindSibling) -> str | None:
 
 
 _TEXTS: Mapping[str, TextFormatter] = {
-    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _of(str, format_topic)),
-    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _of(str, format_id)),
-    **dict.fromkeys(("transactionId", "batchUniqId"), _of(str, format_unique_id)),
+    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _format_type(str, format_topic)),
+    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _format_type(str, format_id)),
+    **dict.fromkeys(("transactionId", "batchUniqId"), _format_type(str, format_unique_id)),
     **dict.fromkeys(("body", "bodyUncompressed"), _format_body),
-    "perm": _of(int, format_permission),
+    "perm": _format_type(int, format_permission),
     "queueId": _format_queue,
     "b": _format_acknowledged,
 }
