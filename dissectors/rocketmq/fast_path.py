@@ -177,13 +177,15 @@ def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> Nam
 
 def _read_binary(view: Column) -> HeaderMembers:
     """The members of binary headers, at their fixed places."""
-    row = np.ascontiguousarray(view[:, HEAD : HEAD + ROW.itemsize]).view(ROW)[:, 0]
-    columns = {each.spec.name: row[each.spec.name].astype(np.int32) for each in ANY_HEADER.numbers}
+    row = view[:, HEAD : HEAD + ROW.itemsize].view(ROW)[:, 0]
+    columns = {name: row[name].astype(row.dtype[name].newbyteorder("=")) for name in ROW.names or ()}
     codes, place = distinct(columns[CODE])
     columns[CODE] = np.array([decode_binary_code(each) for each in codes.tolist()], np.int32)[place]
     languages, number = distinct(columns[LANGUAGE])
     names = [find_language(each) for each in languages.tolist()]
-    return HeaderMembers(np.array([columns[name] for name in NUMBERS]), number, names, np.ones(len(view), bool))
+    return HeaderMembers(
+        np.array([columns[name] for name in NUMBERS], np.int32), number, names, np.ones(len(view), bool)
+    )
 
 
 def _read_json(text: Column, size: Column) -> HeaderMembers:
