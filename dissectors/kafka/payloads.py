@@ -13,15 +13,14 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.kafka.header import ENVELOPE
-from dissectors.kafka.nested.rules import RECORDS
+from dissectors.kafka.nested.rules import PARTITION_NAMES, RECORDS, TOPIC_ID, TOPIC_NAMES
 from dissectors.message import Values
 from dissectors.payload import Carriers, LoadRequest, Payload, Payloads, Place, Record, number
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.inner import content, is_plain
 
-_RECORDS = ("records", "unalignedRecords")
-_TOPIC = ("topic", "name", "topicId")
-_PARTITION = ("partitionIndex", "index", "partition")
+_RECORDS = frozenset(site.field for site in RECORDS.values())
+_TOPIC = (*TOPIC_NAMES, TOPIC_ID)
 _UNKNOWN = "unknown"
 
 _ROLES = {False: (Role.REQUEST, Role.ONEWAY), True: (Role.RESPONSE,)}
@@ -49,7 +48,7 @@ def _walk_structures(value: Any, place: Place, around: _Around) -> Iterator[Payl
         value = value.value
     if isinstance(value, dict):
         topic = next((value[name] for name in _TOPIC if isinstance(value.get(name), str)), around[0])
-        partition = next((value[name] for name in _PARTITION if type(value.get(name)) is int), around[1])
+        partition = next((value[name] for name in PARTITION_NAMES if type(value.get(name)) is int), around[1])
         around = topic, partition
         for name, each in value.items():
             if name in _RECORDS and isinstance(each, Sequence) and not is_plain(each):

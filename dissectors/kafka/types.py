@@ -10,15 +10,13 @@ from __future__ import annotations
 from binascii import b2a_base64
 from collections.abc import Callable
 from functools import cache, lru_cache
+from typing import Any
 
+from dissectors.api import load
 from dissectors.kafka.labels import is_sensitive, labels
-from dissectors.symbolic import TemplateBuilder
-from dissectors.symbolic_values import Extent
-from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Dialect, SizedBytes
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, FixedWidth, Length
-from dissectors.wire.reader import Reader
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
@@ -42,38 +40,17 @@ _INT32 = Length("int32", "i")
 _UVARINT = Length("uvarint", None, bias=1)
 
 
-def _record_values(data: bytes, budget: Budget) -> object:
-    return _record_reader()(data, budget)
+def _load_later(target: str) -> Callable[..., Any]:
+    """What reads records, which is loaded when it is first called: a message without records does not pay for it."""
 
+    @cache
+    def find() -> Any:
+        return load(f"dissectors.kafka.records.{target}")
 
-@cache
-def _record_reader() -> Callable[[bytes, Budget], object]:
-    from dissectors.kafka.records.values import record_values  # a message without records does not pay for them
+    def call(*given: Any) -> Any:
+        return find()(*given)
 
-    return record_values
-
-
-def _unfold_records(reader: Reader, stop: int) -> None:
-    from dissectors.kafka.records.fields import unfold_records
-
-    unfold_records(reader, stop)
-
-
-def _template_records(builder: TemplateBuilder, extent: Extent) -> object:
-    from dissectors.kafka.records.template import template_records
-
-    return template_records(builder, extent)
-
-
-def _may_swell(data: bytes, at: int, size: int) -> bool:
-    return _glance()(data, at, size)
-
-
-@cache
-def _glance() -> Callable[[bytes, int, int], bool]:
-    from dissectors.kafka.records.values import may_inflate
-
-    return may_inflate
+    return call
 
 
 def _make_sized(name: str, flexible: bool, nullable: bool) -> SizedBytes:
@@ -87,10 +64,10 @@ def _make_sized(name: str, flexible: bool, nullable: bool) -> SizedBytes:
         full,
         length,
         nullable,
-        nested=_record_values,
-        unfold=_unfold_records,
-        template=_template_records,
-        swells=_may_swell,
+        nested=_load_later("values:record_values"),
+        unfold=_load_later("fields:unfold_records"),
+        template=_load_later("template:template_records"),
+        swells=_load_later("values:may_inflate"),
     )
 
 

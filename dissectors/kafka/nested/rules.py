@@ -25,6 +25,7 @@ Hints: TypeAlias = Mapping[str, object]
 
 GROUP_KIND, INNER_KEY, INNER_VERSION = "protocolType", "innerCode", "innerVersion"
 TOPIC_NAMES, TOPIC_ID = ("topic", "name"), "topicId"
+PARTITION_NAMES = ("partitionIndex", "index", "partition")
 
 
 class Access(Protocol[S]):

@@ -19,8 +19,15 @@ import numpy.typing as npt
 
 from dissectors.api import Context, Role
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id
-from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of
+from dissectors.kafka.nested.rules import (
+    PARTITION_NAMES,
+    RECORDS,
+    TOPIC_ID,
+    TOPIC_NAMES,
+    list_modules,
+    list_modules_by_id,
+)
+from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of, gather
 from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, MOST_RECORDS
 from dissectors.kafka.records.layout import (
     APPEND_TIME,
@@ -68,7 +75,6 @@ TOGETHER = 4 << 20
 _LANES = 32
 """Fields below which their entries are found one by one."""
 
-_PARTITION = ("partitionIndex", "index", "partition")
 _NEEDED = ("attributes", "count", "baseOffset", "baseTimestamp", "maxTimestamp")
 """What the records of a batch need of its header."""
 
@@ -84,7 +90,7 @@ def logs(context: Context, layout: HeaderLayout) -> Logs | None:
     topics = _members(layout.steps, site.topics)
     partitions = _members(topics, site.partitions)
     topic = _leaf(topics, (*TOPIC_NAMES, TOPIC_ID))
-    partition, records = _leaf(partitions, _PARTITION), _leaf(partitions, (site.field,))
+    partition, records = _leaf(partitions, PARTITION_NAMES), _leaf(partitions, (site.field,))
     if topic is None or partition is None or records is None:
         return None
     explained = isinstance(topic.primitive, FixedWidth)
@@ -135,7 +141,7 @@ class _Batches(NamedTuple):
 
 def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
     """Yields the records of many messages, in runs that decompress to about TOGETHER bytes."""
-    finder = _BatchFinder(partial(_gather, fields.data), fields.at, fields.size)
+    finder = _BatchFinder(partial(gather, fields.data), fields.at, fields.size)
     finder.find(_LANES)
     finder.find_one_by_one(fields.data)
     batches, odd_batches = _headers(fields, finder.places())
@@ -241,7 +247,7 @@ def _find_odd(columns: Mapping[str, Column]) -> Bools:
 
 def _headers(fields: LogFields, places: _BatchPlaces) -> tuple[_Batches, Bools]:
     """What the headers of batches say, and which of them are odd."""
-    head = _gather(fields.data, places.at, BATCH_SIZE)
+    head = gather(fields.data, places.at, BATCH_SIZE)
     columns = {name: be(head, *BATCH_AT[name]).astype(np.int64) for name in _NEEDED}
     attributes, total, base, first_time, last_time = columns.values()
     heads = Heads(total, base, first_time, attributes & APPEND_TIME != 0, last_time)
@@ -354,9 +360,3 @@ def _cells(found: FlatColumns) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     assert isinstance(value, Slices)
     columns = (offset.values, time.values, key.at, key.length, value.length)
     return tuple(np.asarray(column) for column in columns)  # type: ignore[return-value]
-
-
-def _gather(data: bytes, at: Ints, width: int) -> npt.NDArray[np.uint8]:
-    """Rows of `width` bytes at these places, all within the data."""
-    windows = np.ndarray((max(len(data) - width + 1, 0),), f"V{width}", data, 0, (1,))
-    return windows[at].view(np.uint8).reshape(-1, width)

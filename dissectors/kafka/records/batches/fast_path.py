@@ -259,6 +259,12 @@ def _headers(data: bytes, there: _Bytes, at: Ints, count: Ints, stop: Ints) -> t
     return NestedColumn("headers", ends, FlatColumns(data, inner, total)), at
 
 
+def gather(data: bytes | npt.NDArray[np.uint8], at: Ints, width: int) -> npt.NDArray[np.uint8]:
+    """Returns rows of `width` bytes at these places. Raises IndexError where one runs over the end."""
+    windows = np.ndarray((max(len(data) - width + 1, 0),), f"V{width}", data, 0, (1,))
+    return windows[at].view(np.uint8).reshape(-1, width)
+
+
 def _check_text(data: npt.NDArray[np.uint8], at: Ints, length: Ints) -> None:
     """Raises UnicodeDecodeError where one of these is not UTF-8, and IndexError where one runs over the end."""
     if not len(at):
@@ -268,9 +274,7 @@ def _check_text(data: npt.NDArray[np.uint8], at: Ints, length: Ints) -> None:
         raise Unfit
     if not width:
         return
-    windows = np.ndarray((max(len(data) - width + 1, 0),), f"V{width}", data, 0, (1,))[at]
-    inside = np.arange(width) < length[:, None]
-    letters = windows.view(np.uint8).reshape(-1, width) * inside
+    letters = gather(data, at, width) * (np.arange(width) < length[:, None])
     if not letters.tobytes().isascii():
         for place in np.flatnonzero((letters > 0x7F).any(axis=1)).tolist():
             letters[place, : length[place]].tobytes().decode()
