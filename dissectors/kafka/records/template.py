@@ -7,8 +7,8 @@ batch or many batches is one value as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from dissectors.kafka.records import layout
 from dissectors.kafka.records.batches import Batch, read_batches
@@ -30,6 +30,8 @@ MOST_FIELDS = USUAL // LARGE
 
 TOGETHER = 1 << 20
 """Bytes of records that are read in one go: where one is broken, so many are read twice."""
+
+_Item = TypeVar("_Item")
 
 _ATTRIBUTES_AT, _ = layout.BATCH_AT["attributes"]
 _WHOLE = layout.COMPRESSION | layout.CONTROL
@@ -60,25 +62,18 @@ def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
     return places if len(places) <= MOST_BATCHES else None
 
 
-_Entries: TypeAlias = tuple[Any, list[tuple[dict[str, Any], Batch]]]
-"""The entries of a records field, and those of them whose batches are not read yet."""
-
-
 def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
-    """Returns the entries of many records fields; None for one that is broken, or where all take too much."""
+    """Returns the entries of many records fields; None for one that is broken, or where all take too much.
+
+    Read together.
+    """
     shared = Budget()
-    return list(_fill_in_runs(_entries(content, shared) for content in contents))
+    found = (_entries(content, shared) for content in contents)
+    return [entries for some in _split_into_runs(found, _size) for entries in _fill_entries(some)]
 
 
-def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
-    """Returns the records of many batches; None for those that are broken. heads: count, base offset, first time."""
-    batches = (
-        Batch(content, 0, len(content), layout.Head(count, base, time, None))
-        for content, (count, base, time) in zip(contents, heads, strict=True)
-    )
-    entries: list[dict[str, Any]] = [{"control": False} for _ in contents]
-    found = _fill_in_runs((entry, [(entry, batch)]) for entry, batch in zip(entries, batches, strict=True))
-    return [None if entry is None else entry["records"] for entry in found]
+_Entries: TypeAlias = tuple[Any, list[tuple[Any, Batch]]]
+"""The entries of a records field, and those of them whose batches are not read yet."""
 
 
 def _entries(content: bytes, shared: Budget) -> _Entries:
@@ -92,17 +87,8 @@ def _entries(content: bytes, shared: Budget) -> _Entries:
         shared.left -= before - budget.left
 
 
-def _fill_in_runs(found: Iterable[_Entries]) -> Iterator[Any]:
-    """Yields the entries with the records of their batches, of which about TOGETHER bytes are read in one go."""
-    some: list[_Entries] = []
-    total = 0
-    for entries in found:
-        some.append(entries)
-        total += sum(batch.end - batch.at for _, batch in entries[1])
-        if total >= TOGETHER:
-            yield from _fill_entries(some)
-            some, total = [], 0
-    yield from _fill_entries(some)
+def _size(entries: _Entries) -> int:
+    return sum(batch.end - batch.at for _, batch in entries[1])
 
 
 def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
@@ -112,6 +98,36 @@ def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
     except FAILURES:
         return [None] if len(found) == 1 else [entries for each in found for entries in _fill_entries([each])]
     return [entries for entries, _ in found]
+
+
+def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Returns the records of many batches; None for those that are broken. heads: count, base offset, first time."""
+    batches = (
+        Batch(content, 0, len(content), layout.Head(count, base, time, None))
+        for content, (count, base, time) in zip(contents, heads, strict=True)
+    )
+    return [records for some in _split_into_runs(batches, lambda batch: batch.end) for records in _read_or_none(some)]
+
+
+def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
+    try:
+        return list(read_batches(batches))
+    except FAILURES:
+        return [None] if len(batches) == 1 else [records for batch in batches for records in _read_or_none([batch])]
+
+
+def _split_into_runs(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Items in runs of about TOGETHER bytes, taken as they are asked for."""
+    some: list[_Item] = []
+    total = 0
+    for item in items:
+        some.append(item)
+        total += size(item)
+        if total >= TOGETHER:
+            yield some
+            some, total = [], 0
+    if some:
+        yield some
 
 
 def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
