@@ -12,7 +12,7 @@ import click
 from analyzer.capture.output import STANDARD
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
-from analyzer.cli.export_forms import RingOptions, check_options, export_ring, require_path, rows_of
+from analyzer.cli.export_forms import RingOptions, check_options, export_ring, require_path, rows_of, set_up_arrow
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, filter_option, jobs_option, limits_options, ring_options
@@ -159,8 +159,6 @@ def command(
         return
     check_options(what, reader, stream)
     if what.form == "parquet":
-        from analyzer.cli.pipeline import set_up_arrow  # not needed by other formats
-
         set_up_arrow()
     gc.freeze()  # see list
     with load_session(files, decode_as, reader, jobs) as session:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from analyzer import cli
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.inputs import merge_decode_as
 from analyzer.cli.options import check_ring_options
@@ -85,6 +86,14 @@ class RingOptions(NamedTuple):
     settle: float | None
 
 
+def set_up_arrow() -> None:
+    """Keeps Arrow from importing pandas, if this process is the program; an export has no use for both."""
+    if cli.is_program:
+        from analyzer.pipeline.worker_setup import leave_out_pandas
+
+        leave_out_pandas()
+
+
 def export_ring(
     request: ExportRequest,
     files: Sequence[str],
@@ -101,7 +110,7 @@ def export_ring(
     assert ring.state is not None
     _check(request, decode_as, narrowed)
     extras.require_extra("parquet", "export --as parquet")
-    from analyzer.cli.pipeline import find_worker_keys, set_up_arrow, tell
+    from analyzer.cli.pipeline import find_worker_keys, tell
     from analyzer.pipeline import ring_capture
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import Options

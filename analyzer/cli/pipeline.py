@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analyzer import cli
 from analyzer.cli.errors import sentence
 from analyzer.cli.keys import find_password_file, keys_options, list_key_files, make_key_ring
 from analyzer.cli.options import check_ring_options, decode_as_option, limits_options, ring_options
@@ -137,7 +136,6 @@ def command(
     extras.require_extra("pipeline", "pipeline", whole=remote is not None)
     if form == "delta":
         extras.require_extra("delta", "--format delta")
-    set_up_arrow()
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
     from analyzer.pipeline.ledger import SETTLE_SECONDS
@@ -180,14 +178,6 @@ def command(
     tell(report)
     if state is None and not report.rows["messages"]:
         raise UserError("No message was found. `wireanalyze protocols` lists the protocols that are decoded.")
-
-
-def set_up_arrow() -> None:
-    """Keeps Arrow from importing pandas, if this process is the program; there nobody needs both."""
-    if cli.is_program:
-        from analyzer.pipeline.worker_setup import leave_out_pandas
-
-        leave_out_pandas()
 
 
 def find_worker_keys() -> dict[str, Any]:

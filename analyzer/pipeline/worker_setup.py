@@ -3,8 +3,8 @@
 Theory. Most of what a worker holds is what libraries keep. Arrow's allocator keeps what it frees, and a task frees as
 much as it reads; which one it takes is told by the environment (spark_sessions.py), and here, how soon that one gives
 memory back. And Arrow asks with its first array whether that might be one of pandas, for which it imports pandas: a
-quarter of a second and 24 MB. In workers of a session of our own, and in the program that begins it, nobody has
-pandas, so Arrow is told that there is none.
+quarter of a second and 24 MB. In workers of a session of our own, and in the command `export`, nobody has pandas,
+so Arrow is told that there is none.
 """
 
 from __future__ import annotations
