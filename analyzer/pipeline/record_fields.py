@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Bools, Ints, decode_null, iterate_groups, make_group_keys, rank_in_runs
 from analyzer.decode.multi_segment import MultiSegmentReader, locate_messages
@@ -24,7 +23,7 @@ from analyzer.query.projection import decode_number, walk_layout
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.wire.dialect import SizedBytes
-from dissectors.wire.fast_path import FastPath, LogFields, Logs, distinct
+from dissectors.wire.fast_path import FastPath, LogFields, Logs
 from dissectors.wire.plan import Leaf, Step, Tags, inside, leaves_of
 from dissectors.wire.primitive import FixedWidth
 
@@ -194,10 +193,6 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-_MANY = 256
-"""Different lengths of keys beyond which it pays no more to take those of each length together."""
-
-
 HASH_DIGITS = 16
 """Hexadecimal digits of a key's hash."""
 
@@ -209,24 +204,10 @@ def hash_key(key: bytes) -> str:
 
 def hash_keys(data: bytes, at: Ints, length: Ints) -> pa.Array:
     """Hashes the bytes at each place, as hash_key() does; null where the length is negative."""
-    hashes: list[str] = []
-    numbers = np.full(len(at), -1, np.int64)
     there = np.flatnonzero(length >= 0)
-    lengths, keys = distinct(length[there])
-    if len(lengths) > _MANY:
-        places = zip(at[there].tolist(), length[there].tolist(), strict=True)
-        hashes += [hash_key(data[begin : begin + size]) for begin, size in places]
-        numbers[there] = np.arange(len(there))
-    else:
-        for key, places_of in iterate_groups(keys):
-            mine = there[places_of]
-            encoded = _build_key_array(data, at[mine], int(lengths[key])).dictionary_encode()
-            numbers[mine] = encoded.indices.to_numpy() + len(hashes)
-            hashes += map(hash_key, encoded.dictionary.to_pylist())
-    return pa.array(hashes, pa.string()).take(pa.array(numbers, mask=numbers < 0))
-
-
-def _build_key_array(data: bytes, at: Ints, size: int) -> pa.Array:
-    """Keys of one length."""
-    buffer = pa.py_buffer(gather_rows(data, at, size)) if size else pa.py_buffer(b"")
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(at), [None, buffer])
+    places = zip(at[there].tolist(), (at + length)[there].tolist(), strict=True)
+    known: dict[bytes, int] = {}
+    numbers = np.full(len(at), -1, np.int64)
+    numbers[there] = [known.setdefault(data[begin:end], len(known)) for begin, end in places]
+    hashes = pa.array([hash_key(key) for key in known], pa.string())
+    return hashes.take(pa.array(numbers, mask=numbers < 0))
