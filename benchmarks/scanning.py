@@ -39,10 +39,10 @@ def scanned(few: Path, captures: Sequence[Path]) -> Scan:
 
 def _scan(captures: Sequence[str]) -> Scan:
     # What belongs to the extra `pipeline` is imported in the process that scans alone.
-    from analyzer.pipeline.options import Options
     from analyzer.pipeline.pointers import count_packets
     from analyzer.pipeline.scan import build_splits, find_cuts, find_huge_files, scan_splits
     from analyzer.pipeline.sources import find_captures
+    from analyzer.tables.options import Options
 
     options, files = Options(), find_captures(captures).files
     began = time.process_time()

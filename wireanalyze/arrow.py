@@ -18,10 +18,6 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellColumn, TextColumn
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import BODY_KEYS, RowReader, split_rows
-from analyzer.pipeline.arrow_columns import build_array, convert_sequence
-from analyzer.pipeline.message_tables import convert_errors
-from analyzer.pipeline.table_schemas import DURATION, ERROR, FINDING, TIME
-from analyzer.pipeline.table_schemas import NAMES_TYPE as NAMES
 from analyzer.query.column_names import resolve_key
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader
 from analyzer.query.fields.gathered import FieldValues
@@ -29,6 +25,10 @@ from analyzer.query.fields.keys import parse_address, parse_port
 from analyzer.query.fields.path import BodyField
 from analyzer.query.path_columns import READ, READ_BYTES
 from analyzer.query.response_errors import find_errors
+from analyzer.tables.arrow_columns import build_array, convert_sequence
+from analyzer.tables.message_tables import convert_errors
+from analyzer.tables.table_schemas import DURATION, ERROR, FINDING, TIME
+from analyzer.tables.table_schemas import NAMES_TYPE as NAMES
 from wireanalyze.arrow_bodies import BodyColumn
 from wireanalyze.body_types import convert_bodies, find_bytes, find_field_type, make_text
 from wireanalyze.errors import translate_errors

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from analyzer.decode.jsonable import JsonWriter
-from analyzer.pipeline.arrow_columns import convert_sequence
-from analyzer.pipeline.table_schemas import TIME
 from analyzer.query.fields.layouts import find_member, format_prefix
 from analyzer.query.fields.path import BodyField, FieldKind, find_kind, is_time
+from analyzer.tables.arrow_columns import convert_sequence
+from analyzer.tables.table_schemas import TIME
 from dissectors import registry
 from dissectors.api import Role
 from dissectors.catalog import Layout, Member

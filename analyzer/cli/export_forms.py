@@ -113,9 +113,9 @@ def export_ring(
     from analyzer.cli.pipeline import find_worker_keys, tell
     from analyzer.pipeline import ring_capture
     from analyzer.pipeline.ledger import SETTLE_SECONDS
-    from analyzer.pipeline.options import Options
     from analyzer.pipeline.sources import find_captures
-    from analyzer.pipeline.views import write_views
+    from analyzer.tables.options import Options
+    from analyzer.tables.views import write_views
 
     set_up_arrow()
     found = find_captures(files, needed=False)

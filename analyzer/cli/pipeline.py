@@ -139,8 +139,8 @@ def command(
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
     from analyzer.pipeline.ledger import SETTLE_SECONDS
-    from analyzer.pipeline.options import WINDOW, Options
     from analyzer.pipeline.sources import find_captures, require_local_folder
+    from analyzer.tables.options import WINDOW, Options
 
     folder = require_local_folder(folder, "-o")
     state = None if state is None else require_local_folder(state, "--state")

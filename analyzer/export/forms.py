@@ -30,7 +30,7 @@ from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")
 TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
-"""The tables of analyzer.pipeline.table_schemas, whose import would bring pyarrow."""
+"""The tables of analyzer.tables.table_schemas, whose import would bring pyarrow."""
 
 MORE_TABLES = ("files", "reports")
 """Tables that are written only on request; `reports` needs another reading of all messages."""
@@ -173,7 +173,7 @@ def _lines(request: ExportRequest, session: Session, rows: Ints) -> str:
 
 def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import tables
-    from analyzer.pipeline.options import Options
+    from analyzer.tables.options import Options
 
     options = Options(limits=request.limits, fields=request.fields is not False)
     counts = tables.write_tables(

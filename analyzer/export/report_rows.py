@@ -14,11 +14,11 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import RowReader
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports
-from analyzer.pipeline.arrow_columns import BATCH_ROWS, TableBatch, build_batch, count_days
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.table_schemas import REPORTS
 from analyzer.render.reports_text import format_cell, make_entry_object
 from analyzer.session import Session
+from analyzer.tables.arrow_columns import BATCH_ROWS, TableBatch, build_batch, count_days
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import REPORTS
 from dissectors.report import ReportRow
 
 _SHARED = ("first", "last", "messages")

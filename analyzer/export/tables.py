@@ -16,18 +16,18 @@ from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
 from analyzer.export.report_rows import build_report_rows
 from analyzer.pipeline import finish
-from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.commit import refuse_others
 from analyzer.pipeline.file_notes import FileNote, build_file_tables
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CountingOrigins, RowSelection
-from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
-from analyzer.pipeline.table_builder import WINDOW, build_tables
-from analyzer.pipeline.table_schemas import REPORTS
-from analyzer.pipeline.views import write_views
 from analyzer.processes.jobs import divide, map_in_order
 from analyzer.session import Session
+from analyzer.tables.arrow_columns import TableBatch
+from analyzer.tables.bodies import DecoderMemory
+from analyzer.tables.options import Options
+from analyzer.tables.origins import CountingOrigins, RowSelection
+from analyzer.tables.parquet_files import ParquetSink, WrittenFile
+from analyzer.tables.table_builder import WINDOW, build_tables
+from analyzer.tables.table_schemas import REPORTS
+from analyzer.tables.views import write_views
 from dissectors.finding import Severity
 
 FILES = "files"

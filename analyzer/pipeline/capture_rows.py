@@ -18,18 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.errors import CaptureError
-from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.file_notes import build_file_tables, merge_notes
 from analyzer.pipeline.finish import add_required_tables, finish_tables
 from analyzer.pipeline.local_run import BATCH_ROWS, SORT_KEYS, number_tasks
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.summaries import SUMMARIES
-from analyzer.pipeline.topic_names import NAMES
+from analyzer.tables.arrow_columns import NOTES, TableBatch
+from analyzer.tables.options import Options
+from analyzer.tables.origins import RowFilter
+from analyzer.tables.summaries import SUMMARIES
+from analyzer.tables.topic_names import NAMES
 
 LARGEST_SCAN = 4 << 30
 """Bytes of a capture whose pointers a process keeps until it reads another one: a fiftieth of them."""

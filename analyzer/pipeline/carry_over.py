@@ -22,13 +22,13 @@ from analyzer.columns.arrays import Bools, Ints, find_runs
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.messages.row_findings import RowFacts
-from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.checkpoint import StreamCounts
 from analyzer.pipeline.flow_transfer import RowFate, restore_flow, save_flow
-from analyzer.pipeline.origins import PacketOrigins, RowSelection
 from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateCodec, build_state_rows
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import escape_surrogates
+from analyzer.tables.origins import PacketOrigins, RowSelection
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.api import Conversation, Role, State
 

@@ -20,10 +20,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from analyzer.pipeline.capture_rows import WHOLE_TABLES, Share, build_capture_rows
 from analyzer.pipeline.data_stream import CaptureStreamReader
-from analyzer.pipeline.origins import RowFilter
 from analyzer.pipeline.source_options import ColumnMaker, SourceOptions
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.table_schemas import PORT, build_schema
+from analyzer.tables.origins import RowFilter
+from analyzer.tables.table_schemas import PORT, build_schema
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader, Filter

@@ -26,10 +26,10 @@ from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import write_atomically
 from analyzer.pipeline.job import Batch, write_batch
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, KnownFile, plan_files, record_files
-from analyzer.pipeline.parquet_files import read_table
 from analyzer.pipeline.source_options import ColumnMaker, SourceOptions
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.table_schemas import build_schema
+from analyzer.tables.parquet_files import read_table
+from analyzer.tables.table_schemas import build_schema
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.table_schemas import ALL_TABLES, PARTITIONED_BY, PORT, TABLE_DURATION, build_schema
+from analyzer.tables.table_schemas import ALL_TABLES, PARTITIONED_BY, PORT, TABLE_DURATION, build_schema
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable

@@ -16,9 +16,9 @@ import numpy as np
 
 from analyzer.capture.range_reader import RangeReader
 from analyzer.decode.rows import make_finding
-from analyzer.pipeline.arrow_columns import ColumnValues, TableBatch, build_batch, count_days
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile
+from analyzer.tables.arrow_columns import ColumnValues, TableBatch, build_batch, count_days
+from analyzer.tables.options import Options
 
 READ, DAMAGED, PASSED_OVER, QUARANTINED = "read", "damaged", "passed over", "quarantined"
 

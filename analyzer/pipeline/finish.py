@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile, create_writer, read_file
 from analyzer.pipeline.spark_frames import map_numbers
-from analyzer.pipeline.summaries import PART_SCHEMA, PARTS, SUMMARIES, SUMMARY_KEY, merge_summaries
-from analyzer.pipeline.table_schemas import build_schema
-from analyzer.pipeline.topic_names import NAMES, TopicNames, index_names, merge_names, select_first_names
+from analyzer.tables.arrow_columns import TableBatch
+from analyzer.tables.parquet_files import ParquetSink, WrittenFile, create_writer, read_file
+from analyzer.tables.summaries import PART_SCHEMA, PARTS, SUMMARIES, SUMMARY_KEY, merge_summaries
+from analyzer.tables.table_schemas import build_schema
+from analyzer.tables.topic_names import NAMES, TopicNames, index_names, merge_names, select_first_names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,10 +27,10 @@ from analyzer.pipeline.checkpoint import (
     unpack_column,
     unpack_rows,
 )
-from analyzer.pipeline.origins import PacketOrigins
 from analyzer.pipeline.state_file import ConnectionState
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
+from analyzer.tables.origins import PacketOrigins
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tcp.streams import FlowMemory, StreamTable
 from dissectors.wire.fast_path import NULL

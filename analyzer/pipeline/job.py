@@ -22,17 +22,18 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, delta_tables, local_run, spark_frames, views
-from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline import commit, delta_tables, local_run, spark_frames
 from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
 from analyzer.pipeline.finish import RunFolder, add_required_tables, finish_run
 from analyzer.pipeline.ledger import make_read_error
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
 from analyzer.pipeline.state_file import NO_STATES, STATE, BatchContext, OpenStates
-from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES
 from analyzer.pipeline.task import FilePiece, TaskResult, TaskWork
+from analyzer.tables import views
+from analyzer.tables.arrow_columns import escape_surrogates
+from analyzer.tables.options import Options
+from analyzer.tables.parquet_files import ParquetSink, WrittenFile
+from analyzer.tables.table_schemas import ALL_TABLES, TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from analyzer.errors import UserError
 from analyzer.pipeline.commit import write_atomically
-from analyzer.pipeline.table_schemas import VERSION
+from analyzer.tables.table_schemas import VERSION
 
 LEDGER_NAME = "ledger.json"
 OPEN_PREFIX = "open-"

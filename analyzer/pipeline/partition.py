@@ -24,21 +24,21 @@ from analyzer.capture.tcp_segments import UNKNOWN_WINDOW
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
-from analyzer.pipeline.arrow_columns import NOTES, TableBatch
-from analyzer.pipeline.bodies import DecoderMemory
 from analyzer.pipeline.carry_over import ConnectionCarrier
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
 from analyzer.pipeline.open_captures import LIBRARY, MissingFileError
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import PacketOrigins, RowFilter
 from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext, StateCodec
-from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import TABLES
 from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.worker_setup import set_up_process
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import NOTES, TableBatch
+from analyzer.tables.bodies import DecoderMemory
+from analyzer.tables.options import Options
+from analyzer.tables.origins import PacketOrigins, RowFilter
+from analyzer.tables.table_builder import build_tables
+from analyzer.tables.table_schemas import TABLES
 from dissectors.finding import Finding
 
 ENOUGH, MOST = 1 << 17, 1 << 18

@@ -19,8 +19,8 @@ from analyzer.errors import UserError
 from analyzer.pipeline import commit, delta_tables, job
 from analyzer.pipeline.file_notes import DAMAGED, READ, FileNote
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, Ledger, plan_files, record_files
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, CaptureSources
+from analyzer.tables.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,10 +24,10 @@ from analyzer.capture.range_reader import LOOK, EarlierRange, RangeReader
 from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.errors import CaptureError
 from analyzer.pipeline.file_notes import FileNote
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import ConnectionKeys, build_note, pack_block
 from analyzer.pipeline.sources import LARGEST_REMOTE, CaptureFile
 from analyzer.pipeline.worker_setup import set_up_process
+from analyzer.tables.options import Options
 
 
 def scan_splits(

@@ -13,9 +13,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
-from analyzer.pipeline.options import WINDOW, Options
 from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.table_schemas import ALL_TABLES
+from analyzer.tables.options import WINDOW, Options
+from analyzer.tables.table_schemas import ALL_TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -24,7 +24,7 @@ from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import LOCK
 from analyzer.pipeline.ledger import LEDGER_NAME, OPEN_PREFIX
-from analyzer.pipeline.table_schemas import EVERY_TABLE
+from analyzer.tables.table_schemas import EVERY_TABLE
 
 __all__ = ["CaptureFile", "CaptureGroups", "CaptureSources", "find_captures"]
 

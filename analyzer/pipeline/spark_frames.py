@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, CaptureGroups, CaptureSources
+from analyzer.tables.options import Options
 
 if TYPE_CHECKING:
     import pyarrow as pa

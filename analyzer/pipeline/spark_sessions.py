@@ -29,10 +29,10 @@ from analyzer.pipeline.java_gateway import (
     make_start_error,
     write_launcher,
 )
-from analyzer.pipeline.options import OWN_WORKER
 from analyzer.pipeline.owned_folders import create_owned_folder
 from analyzer.pipeline.spark_errors import LOG_NAME, SparkError, translate_full_disk, translate_spark_errors
 from analyzer.pipeline.spark_servers import check_master, connect_session
+from analyzer.tables.options import OWN_WORKER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.checkpoint import FlowCheckpoint
 from analyzer.pipeline.ledger import make_read_error, make_state_error
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile
+from analyzer.tables.arrow_columns import escape_surrogates
 from dissectors.api import Dissector
 
 STATE_VERSION = 12

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from analyzer.pipeline.arrow_columns import NOTES
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
 from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.progress import add_counts
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext, write_states
-from analyzer.pipeline.table_schemas import TABLES
+from analyzer.tables.arrow_columns import NOTES
+from analyzer.tables.options import Options
+from analyzer.tables.parquet_files import ParquetSink, WrittenFile
+from analyzer.tables.table_schemas import TABLES
 
 PIECE = 4 << 20
 """Bytes of a file that come back at one time."""

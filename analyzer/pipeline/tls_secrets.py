@@ -18,7 +18,7 @@ from analyzer.capture.pcapng_format import MAGIC, SECRETS, TLS_KEY_LOG
 from analyzer.capture.sources import ByteSource, PositionedFile
 from analyzer.errors import CaptureError
 from analyzer.pipeline.open_captures import LIBRARY
-from analyzer.pipeline.options import Options
+from analyzer.tables.options import Options
 
 if TYPE_CHECKING:
     from analyzer.tls.key_files import KeyRing

@@ -17,7 +17,7 @@ from importlib.abc import MetaPathFinder
 
 import pyarrow as pa
 
-from analyzer.pipeline.options import OWN_WORKER
+from analyzer.tables.options import OWN_WORKER
 
 JEMALLOC, DECAY = "jemalloc", 100
 """The allocator, and after how many ms it gives free memory back."""

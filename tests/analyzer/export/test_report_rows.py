@@ -17,10 +17,10 @@ import pyarrow.dataset as ds
 from analyzer.decode.rows import RowReader
 from analyzer.export.tables import write_tables
 from analyzer.insight.reports import ReportReading, list_reports
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.table_schemas import REPORTS
 from analyzer.render.reports_text import make_entry_object
 from analyzer.session import Session
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import REPORTS
 
 ROOT = Path(__file__).parents[3]
 

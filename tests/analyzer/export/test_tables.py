@@ -22,10 +22,10 @@ from analyzer.export import objects
 from analyzer.export.folder import create_filled_folder
 from analyzer.export.packets import with_partners
 from analyzer.export.tables import write_tables
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
-from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES, build_schema
 from analyzer.session import Session
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import ALL_TABLES, TABLES, build_schema
 from tests.analyzer.pipeline.house import (
     EFFECTS,
     Rows,

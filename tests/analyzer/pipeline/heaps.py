@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.pipeline.file_notes import merge_notes
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET
 from analyzer.pipeline.scan import FileSplit, build_splits, find_cuts, scan_splits
 from analyzer.pipeline.sources import CaptureFile
+from analyzer.tables.options import Options
 from tests.analyzer.capture.test_fragments import pieces4, pieces6
 from tests.analyzer.capture.writers import NS, T0, Frame, Ng, ethernet, ipv4, ipv6, pcap, segment, tcp, udp
 

@@ -18,17 +18,17 @@ import pyarrow as pa
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.records import RecordBlock
 from analyzer.messages.decode_as import make_rules, merge_rules
-from analyzer.pipeline.arrow_columns import TableBatch
 from analyzer.pipeline.finish import TOPIC_COLUMNS, add_required_tables, finish_tables, replace_ids
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CountingOrigins
 from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
-from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import TABLES, build_schema
 from analyzer.pipeline.tls_secrets import find_secrets
-from analyzer.pipeline.topic_names import NAMES, index_names, select_first_names
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import TableBatch
+from analyzer.tables.options import Options
+from analyzer.tables.origins import CountingOrigins
+from analyzer.tables.summaries import PARTS, SUMMARIES, merge_summaries
+from analyzer.tables.table_builder import build_tables
+from analyzer.tables.table_schemas import TABLES, build_schema
+from analyzer.tables.topic_names import NAMES, index_names, select_first_names
 from tests.analyzer.capture.writers import NS, T0, Frame, ethernet, ipv4, ipv6, pcap, tcp, udp
 from tests.analyzer.wire import (
     CLIENT,

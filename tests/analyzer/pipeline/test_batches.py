@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
+from analyzer.tables.options import Options
 from dissectors.wire.budget import USUAL, allow
 from tests.analyzer.pipeline.house import build_all_tables
 

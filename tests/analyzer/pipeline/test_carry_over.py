@@ -23,13 +23,13 @@ import pyarrow.parquet as pq
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import make_rules
 from analyzer.pipeline import partition
-from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.checkpoint import FlowCheckpoint
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.state_file import STATE, STATE_SCHEMA, BatchContext, OpenStates, StateCodec, write_states
-from analyzer.pipeline.table_schemas import TABLES
+from analyzer.tables.arrow_columns import NOTES, TableBatch
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import TABLES
 from dissectors.kafka.conversation import KafkaConversation
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, answer, message, talk

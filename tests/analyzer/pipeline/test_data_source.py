@@ -25,13 +25,13 @@ from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.pipeline.capture_rows import WHOLE, WHOLE_TABLES, Share, build_capture_rows
 from analyzer.pipeline.data_source import CaptureReader, CaptureSource
 from analyzer.pipeline.data_stream import CaptureStreamReader
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CountingOrigins
 from analyzer.pipeline.source_options import SourceOptions
 from analyzer.pipeline.sources import find_captures
-from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import TABLES, build_schema
 from analyzer.session import Session
+from analyzer.tables.options import Options
+from analyzer.tables.origins import CountingOrigins
+from analyzer.tables.table_builder import build_tables
+from analyzer.tables.table_schemas import TABLES, build_schema
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of, in_order, single, without_files
 from tests.analyzer.pipeline.test_questions import blocks
 from tests.analyzer.pipeline.test_ring import build, moved

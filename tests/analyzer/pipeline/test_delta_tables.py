@@ -14,10 +14,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from analyzer.pipeline.delta_tables import add_batches, write_logs
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.parquet_files import ParquetSink
 from analyzer.pipeline.sources import find_captures
-from analyzer.pipeline.table_schemas import TABLES, build_schema
+from analyzer.tables.options import Options
+from analyzer.tables.parquet_files import ParquetSink
+from analyzer.tables.table_schemas import TABLES, build_schema
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, build_all_tables
 
 PART = "part-{:06}-"

@@ -19,15 +19,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzer.capture.packets import PacketReader
-from analyzer.pipeline.arrow_columns import TableBatch, build_batch
 from analyzer.pipeline.finish import add_required_tables, finish_tables, replace_ids, rewrite_file
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CountingOrigins
-from analyzer.pipeline.parquet_files import ParquetSink
-from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import ALL_TABLES, build_schema
-from analyzer.pipeline.topic_names import TopicNames, index_names, merge_names, select_first_names
 from analyzer.session import Session
+from analyzer.tables.arrow_columns import TableBatch, build_batch
+from analyzer.tables.options import Options
+from analyzer.tables.origins import CountingOrigins
+from analyzer.tables.parquet_files import ParquetSink
+from analyzer.tables.table_builder import build_tables
+from analyzer.tables.table_schemas import ALL_TABLES, build_schema
+from analyzer.tables.topic_names import TopicNames, index_names, merge_names, select_first_names
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, frames_of
 from tests.analyzer.wire import write
 
@@ -136,7 +136,7 @@ def test_the_first_name_counts() -> None:
 
 
 def test_a_file_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.pipeline.parquet_files.ROW_GROUP_BYTES", 1)  # a row group for each batch
+    monkeypatch.setattr("analyzer.tables.parquet_files.ROW_GROUP_BYTES", 1)  # a row group for each batch
     sink = ParquetSink(str(tmp_path), "part")
     for number in range(3):
         rows = {

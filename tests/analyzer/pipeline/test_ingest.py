@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from analyzer.pipeline import ingest, pointers
 from analyzer.pipeline.ingest import PacketPointers, PointerQueue
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.state_file import BEFORE_ALL
+from analyzer.tables.options import Options
 from tests.analyzer.capture.writers import Frame, pcap, segment
 from tests.analyzer.pipeline.heaps import traffic, unbundled, write_all
 from tests.analyzer.pipeline.test_partition import SORTED

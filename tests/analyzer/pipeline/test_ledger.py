@@ -22,7 +22,7 @@ from analyzer.pipeline.ledger import (
     plan_files,
     record_files,
 )
-from analyzer.pipeline.table_schemas import VERSION
+from analyzer.tables.table_schemas import VERSION
 
 LONG_AGO = time.time() - 10_000
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute
 
 from analyzer.pipeline import partition, pointers
-from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.finish import add_required_tables
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.table_schemas import TABLES
+from analyzer.tables.arrow_columns import NOTES, TableBatch
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import TABLES
 from tests.analyzer.pipeline.house import (
     KEY,
     Rows,

@@ -14,9 +14,9 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[parquet] is not ins
 
 import wireanalyze.spark
 from analyzer.pipeline import delta_tables, job
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.parquet_files import ParquetSink
 from analyzer.pipeline.sources import find_captures
+from analyzer.tables.options import Options
+from analyzer.tables.parquet_files import ParquetSink
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, build_all_tables
 
 if TYPE_CHECKING:

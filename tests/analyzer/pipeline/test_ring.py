@@ -25,9 +25,9 @@ import pyarrow.compute as pc
 
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, job
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.ring_capture import RingCapture
 from analyzer.pipeline.sources import CaptureSources, find_captures
+from analyzer.tables.options import Options
 from tests.analyzer.pipeline.house import Rows, cut, golden_frames, single
 from tests.analyzer.pipeline.written import table, written
 from tests.analyzer.wire import in_parts, reordered, segments

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from analyzer.capture import range_reader
 from analyzer.pipeline import pointers
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
 from analyzer.pipeline.scan import build_splits, scan_contents, scan_splits
 from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.tables.options import Options
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.test_fragments import pieces4
 from tests.analyzer.capture.writers import NS, T0, Frame, pcap, segment, tcp

@@ -23,7 +23,7 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 
 from analyzer.cli import submit
 from analyzer.pipeline.java_gateway import find_java, find_spark_home
-from analyzer.pipeline.table_schemas import TABLES, build_schema
+from analyzer.tables.table_schemas import TABLES, build_schema
 from tests.analyzer.pipeline.house import Rows, in_order, single
 from tests.analyzer.pipeline.written import written
 

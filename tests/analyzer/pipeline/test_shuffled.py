@@ -13,12 +13,12 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow as pa
 
 from analyzer.pipeline import partition, pointers
-from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.finish import add_required_tables
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import scan_splits
 from analyzer.pipeline.sources import CaptureFile, find_captures
-from analyzer.pipeline.table_schemas import TABLES
+from analyzer.tables.arrow_columns import NOTES, TableBatch
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import TABLES
 from tests.analyzer.pipeline.heaps import cut_up
 from tests.analyzer.pipeline.test_partition import dealt_out, without_notes
 

@@ -15,11 +15,12 @@ pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, finish, job, views
-from analyzer.pipeline.options import Options
+from analyzer.pipeline import commit, finish, job
 from analyzer.pipeline.sources import find_captures
 from analyzer.pipeline.spark_errors import translate_spark_errors
-from analyzer.pipeline.table_schemas import ALL_TABLES, VERSION, VERSION_KEY, build_schema
+from analyzer.tables import views
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import ALL_TABLES, VERSION, VERSION_KEY, build_schema
 from tests.analyzer.pipeline.house import ROOT, Rows
 from tests.analyzer.pipeline.written import written
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from analyzer.errors import UserError
 from analyzer.pipeline import spark_frames
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.scan import scan_splits
 from analyzer.pipeline.sources import CaptureSources, find_captures
 from analyzer.pipeline.spark_frames import read_pointers, read_sorted_pointers, split_files
+from analyzer.tables.options import Options
 from tests.analyzer.capture.writers import pcap
 from tests.analyzer.pipeline import heaps
 from tests.analyzer.pipeline.test_scan import as_one_process_reads, plain, straight

@@ -12,7 +12,6 @@ import zstandard
 
 from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.pipeline import scan as scan_module
-from analyzer.pipeline.options import SPLIT
 from analyzer.pipeline.scan import (
     FileSplit,
     build_splits,
@@ -20,6 +19,7 @@ from analyzer.pipeline.scan import (
     find_huge_files,
 )
 from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.tables.options import SPLIT
 from tests.analyzer.capture.writers import Ng, pcap, segment
 from tests.analyzer.pipeline.heaps import FORMATS, cut_up, scanned, traffic, write_all
 

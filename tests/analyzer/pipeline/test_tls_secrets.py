@@ -16,8 +16,8 @@ import zstandard
 
 from analyzer.capture.pcapng_format import MAGIC, encode_secrets
 from analyzer.pipeline import tls_secrets
-from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import find_captures
+from analyzer.tables.options import Options
 from tests.analyzer.pipeline.house import build_all_tables
 from tests.golden.truth import GOLDEN
 

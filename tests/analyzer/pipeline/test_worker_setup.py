@@ -14,7 +14,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.pipeline.options import OWN_WORKER
+from analyzer.tables.options import OWN_WORKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

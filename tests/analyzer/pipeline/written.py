@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from analyzer.pipeline.table_schemas import PARTITIONED_BY, TABLES, build_schema
+from analyzer.tables.table_schemas import PARTITIONED_BY, TABLES, build_schema
 from tests.analyzer.pipeline.house import Rows, in_order
 
 

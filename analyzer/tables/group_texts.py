@@ -17,7 +17,7 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.decode.template_decoder import TemplateGroup
-from analyzer.pipeline.arrow_columns import slice_texts
+from analyzer.tables.arrow_columns import slice_texts
 from dissectors.symbolic_values import WrittenValue
 
 

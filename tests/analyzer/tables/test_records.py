@@ -18,15 +18,15 @@ import pyarrow as pa
 
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader
-from analyzer.pipeline import records as module
-from analyzer.pipeline.arrow_columns import build_batch
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_fields import find_record_fields, hash_key, hash_keys, read_record_fields
-from analyzer.pipeline.record_values import build_record_columns
-from analyzer.pipeline.records import MESSAGE_COLUMNS, RecordTableBuilder, decode_records
-from analyzer.pipeline.table_schemas import build_schema
-from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
+from analyzer.tables import records as module
+from analyzer.tables.arrow_columns import build_batch
+from analyzer.tables.options import Options
+from analyzer.tables.record_fields import find_record_fields, hash_key, hash_keys, read_record_fields
+from analyzer.tables.record_values import build_record_columns
+from analyzer.tables.records import MESSAGE_COLUMNS, RecordTableBuilder, decode_records
+from analyzer.tables.table_schemas import build_schema
+from analyzer.tables.topic_columns import TopicColumns
 from dissectors.wire.fast_path import load_fast_path
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
 from tests.analyzer.wire import CLIENT, SERVER, Talk, frames, in_parts, segments, talks, write

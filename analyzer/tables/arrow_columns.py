@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.table_schemas import (
+from analyzer.query.fields.keys import parse_address, parse_port
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import (
     EVERY_TABLE,
     PORT,
     TABLE_DURATION,
@@ -20,7 +21,6 @@ from analyzer.pipeline.table_schemas import (
     TableColumn,
     build_schema,
 )
-from analyzer.query.fields.keys import parse_address, parse_port
 from dissectors.wire.fast_path import distinct
 
 NOTES = "notes"

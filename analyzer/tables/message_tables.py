@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days, mask_values
-from analyzer.pipeline.bodies import RECORDS, BodyColumns
-from analyzer.pipeline.origins import PacketOrigins
-from analyzer.pipeline.table_schemas import ERROR, FINDING
 from analyzer.query.response_errors import find_errors
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import ColumnValues, build_array, convert_sequence, count_days, mask_values
+from analyzer.tables.bodies import RECORDS, BodyColumns
+from analyzer.tables.origins import PacketOrigins
+from analyzer.tables.table_schemas import ERROR, FINDING
 from dissectors.wire.fast_path import NULL
 
 MESSAGE_COLUMNS = (

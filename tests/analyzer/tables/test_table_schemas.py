@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.pipeline.table_schemas import (
+from analyzer.tables.table_schemas import (
     EVERY_TABLE,
     PARTITIONED_BY,
     PORT,

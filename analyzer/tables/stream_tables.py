@@ -15,7 +15,8 @@ from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.rows import RowReader
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.messages.row_findings import decode_findings
-from analyzer.pipeline.arrow_columns import (
+from analyzer.session import Analysis, Session
+from analyzer.tables.arrow_columns import (
     BATCH_ROWS,
     ColumnValues,
     build_array,
@@ -23,9 +24,8 @@ from analyzer.pipeline.arrow_columns import (
     count_days,
     take_texts,
 )
-from analyzer.pipeline.bodies import BodyColumns
-from analyzer.pipeline.origins import RowSelection
-from analyzer.session import Analysis, Session
+from analyzer.tables.bodies import BodyColumns
+from analyzer.tables.origins import RowSelection
 from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.finding import Finding
 from dissectors.wire.fast_path import distinct

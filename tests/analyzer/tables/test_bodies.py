@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from analyzer.pipeline import message_tables
+from analyzer.tables import message_tables
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
@@ -17,13 +17,13 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader
 from analyzer.decode.template_decoder import TemplateDecoder
-from analyzer.pipeline import table_builder as portions
-from analyzer.pipeline.arrow_columns import build_array
-from analyzer.pipeline.bodies import BodyReader, DecoderMemory
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import PacketOrigins, RowSelection
-from analyzer.pipeline.table_builder import RowPortions, build_tables
 from analyzer.session import Session
+from analyzer.tables import table_builder as portions
+from analyzer.tables.arrow_columns import build_array
+from analyzer.tables.bodies import BodyReader, DecoderMemory
+from analyzer.tables.options import Options
+from analyzer.tables.origins import PacketOrigins, RowSelection
+from analyzer.tables.table_builder import RowPortions, build_tables
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 
 GOLDEN = ROOT / "tests" / "golden"

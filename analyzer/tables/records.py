@@ -4,7 +4,7 @@ Theory. A message carries hundreds of records, and a row needs only a few bytes 
 path for them (dissectors.wire.fast_path.Logs), record_fields.py finds the records fields of many messages at once, and
 the fast path reads their records as columns; decode_records reads the messages that are left one by one. The records of
 other protocols come with the bodies of their messages (record_values.py). decode_records is the reference
-implementation of both; tests/analyzer/pipeline/test_records.py compares them.
+implementation of both; tests/analyzer/tables/test_records.py compares them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.pipeline.arrow_columns import ColumnValues, build_array, count_days, measure_texts
-from analyzer.pipeline.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
-from analyzer.pipeline.record_fields import RecordFields, find_record_fields, hash_keys, read_record_fields
-from analyzer.pipeline.record_values import Cells, build_record_columns, has_log_columns, list_cells, parse_records
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import ColumnValues, build_array, count_days, measure_texts
+from analyzer.tables.bodies import RECORDS, BodyColumns, BodyReader, DecoderMemory
+from analyzer.tables.record_fields import RecordFields, find_record_fields, hash_keys, read_record_fields
+from analyzer.tables.record_values import Cells, build_record_columns, has_log_columns, list_cells, parse_records
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.arrow_columns import TableBatch
-from analyzer.pipeline.table_schemas import PARTITIONED_BY, TABLE_DURATION, TABLE_TIME
+from analyzer.tables.arrow_columns import TableBatch
+from analyzer.tables.table_schemas import PARTITIONED_BY, TABLE_DURATION, TABLE_TIME
 
 ROW_GROUP_BYTES = 16 << 20
 WAITING_BYTES = 64 << 20

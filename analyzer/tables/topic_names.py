@@ -16,8 +16,8 @@ from analyzer.decode.binding_sources import BindingSourceFinder
 from analyzer.decode.name_resolver import LONGEST, MOST, NameResolver
 from analyzer.decode.resolved_names import TOPIC
 from analyzer.decode.rows import RowReader
-from analyzer.pipeline.arrow_columns import ColumnValues, count_days
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import ColumnValues, count_days
 
 TopicNames = Mapping[str, Mapping[str, str]]
 """By capture: names of topics by id."""

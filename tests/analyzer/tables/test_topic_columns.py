@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.pipeline import finish, topic_columns, topic_names
+from analyzer.pipeline import finish
+from analyzer.tables import topic_columns, topic_names
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
@@ -15,13 +16,13 @@ import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
-from analyzer.pipeline.arrow_columns import build_batch
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.topic_columns import ALIASES, TopicColumns
 from analyzer.query.fields import FieldReader, find_field
 from analyzer.query.fields.session_values import SessionReach
 from analyzer.query.fields.sessions import SessionFollower
 from analyzer.session import Analysis, Session
+from analyzer.tables.arrow_columns import build_batch
+from analyzer.tables.options import Options
+from analyzer.tables.topic_columns import ALIASES, TopicColumns
 from dissectors.wire.fast_path import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
 

@@ -10,8 +10,8 @@ from tests import program
 from tests.documents import ROOT
 
 pytest.importorskip("pyarrow")
-from analyzer.pipeline.table_schemas import EVERY_TABLE
-from analyzer.pipeline.views import make_view
+from analyzer.tables.table_schemas import EVERY_TABLE
+from analyzer.tables.views import make_view
 
 
 def test_a_view_has_durations() -> None:

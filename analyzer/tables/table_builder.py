@@ -20,8 +20,9 @@ import pyarrow as pa
 from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader, split_rows
-from analyzer.pipeline import message_tables, stream_tables, topic_names
-from analyzer.pipeline.arrow_columns import (
+from analyzer.session import Analysis
+from analyzer.tables import message_tables, stream_tables, topic_names
+from analyzer.tables.arrow_columns import (
     BATCH_ROWS,
     ColumnValues,
     TableBatch,
@@ -30,15 +31,14 @@ from analyzer.pipeline.arrow_columns import (
     escape_surrogates,
     measure_texts,
 )
-from analyzer.pipeline.bodies import RECORDS, TOPICS, BodyReader, DecoderMemory
-from analyzer.pipeline.message_tables import ErrorColumn
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import PacketOrigins, RowSelection
-from analyzer.pipeline.records import RecordTableBuilder
-from analyzer.pipeline.summaries import PARTS, UNPAIRED_COLUMNS, SummaryBuilder
-from analyzer.pipeline.table_schemas import TABLES
-from analyzer.pipeline.topic_columns import TopicColumns
-from analyzer.session import Analysis
+from analyzer.tables.bodies import RECORDS, TOPICS, BodyReader, DecoderMemory
+from analyzer.tables.message_tables import ErrorColumn
+from analyzer.tables.options import Options
+from analyzer.tables.origins import PacketOrigins, RowSelection
+from analyzer.tables.records import RecordTableBuilder
+from analyzer.tables.summaries import PARTS, UNPAIRED_COLUMNS, SummaryBuilder
+from analyzer.tables.table_schemas import TABLES
+from analyzer.tables.topic_columns import TopicColumns
 from dissectors.api import Role
 from dissectors.wire.budget import allow
 from dissectors.wire.fast_path import NULL

@@ -33,11 +33,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.arrow_columns import build_batch, count_days
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.table_schemas import build_schema
-from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 from analyzer.query.response_errors import load_nothing_new
+from analyzer.tables.arrow_columns import build_batch, count_days
+from analyzer.tables.options import Options
+from analyzer.tables.table_schemas import build_schema
+from analyzer.tables.topic_names import NO_NAMES, TopicNames
 
 _BITS = 3
 _EACH = 1 << _BITS

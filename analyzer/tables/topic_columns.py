@@ -24,11 +24,11 @@ from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.request_fields import find_own_request_rows
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.pipeline.bodies import TOPICS, BodyColumns, BodyReader, DecoderMemory
-from analyzer.pipeline.topic_values import ALIASES, NO_TOPICS, TopicItem, TopicValues, list_aliases
 from analyzer.query.fields.getting import ScopedNumber
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
+from analyzer.tables.bodies import TOPICS, BodyColumns, BodyReader, DecoderMemory
+from analyzer.tables.topic_values import ALIASES, NO_TOPICS, TopicItem, TopicValues, list_aliases
 from dissectors.wire.fast_path import NULL
 
 MOST_NAMES = 1000

@@ -17,10 +17,10 @@ import orjson
 from analyzer.columns.arrays import Ints, make_group_keys
 from analyzer.decode.content import make_context
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.query.fields import find_field
 from analyzer.query.fields.getting import Getter, NestedLeaves, ScopedNumber, find_leaves, make_getter
 from analyzer.session import Analysis
+from analyzer.tables.arrow_columns import escape_surrogates
 from dissectors.api import Context, Dissector
 from dissectors.catalog import FieldAlias
 from dissectors.symbolic_values import WrittenValue

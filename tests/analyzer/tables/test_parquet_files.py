@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.pipeline import parquet_files
+from analyzer.tables import parquet_files
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.arrow_columns import TableBatch, build_batch
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.parquet_files import ParquetSink
-from analyzer.pipeline.table_schemas import FINDINGS, VERSION, VERSION_KEY
+from analyzer.tables.arrow_columns import TableBatch, build_batch
+from analyzer.tables.options import Options
+from analyzer.tables.parquet_files import ParquetSink
+from analyzer.tables.table_schemas import FINDINGS, VERSION, VERSION_KEY
 
 
 def findings(numbers: range, protocols: list[str], day: int) -> TableBatch:

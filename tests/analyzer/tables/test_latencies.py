@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.summaries import find_bucket
+from analyzer.tables.summaries import find_bucket
 
 POWERS = [1 << exponent for exponent in range(63)]
 NUMBERS = sorted({*range(3000), *(power + near for power in POWERS for near in (-1, 0, 1)), (1 << 63) - 1})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from analyzer.capture.output import create_file
-from analyzer.pipeline.table_schemas import EVERY_TABLE, TABLE_DURATION
+from analyzer.tables.table_schemas import EVERY_TABLE, TABLE_DURATION
 
 NAME = "views.sql"
 HEAD = "-- Views of these tables for DuckDB. Run it in this folder: duckdb -init views.sql\n"

@@ -24,10 +24,10 @@ from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make_findings, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.pipeline.arrow_columns import escape_surrogates
-from analyzer.pipeline.group_texts import TextPieces, build_group_texts, concatenate_pieces
-from analyzer.pipeline.record_values import format_records, format_template_records, may_carry_records
-from analyzer.pipeline.topic_values import (
+from analyzer.tables.arrow_columns import escape_surrogates
+from analyzer.tables.group_texts import TextPieces, build_group_texts, concatenate_pieces
+from analyzer.tables.record_values import format_records, format_template_records, may_carry_records
+from analyzer.tables.topic_values import (
     NO_TOPICS,
     TopicValueReader,
     TopicValues,

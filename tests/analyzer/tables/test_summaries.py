@@ -16,14 +16,14 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow as pa
 
 from analyzer.pipeline.finish import add_required_tables, finish_tables
-from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import CountingOrigins
-from analyzer.pipeline.summaries import PARTS, merge_summaries
-from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import build_schema
 from analyzer.session import Session
+from analyzer.tables.options import Options
+from analyzer.tables.origins import CountingOrigins
+from analyzer.tables.summaries import PARTS, merge_summaries
+from analyzer.tables.table_builder import build_tables
+from analyzer.tables.table_schemas import build_schema
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
-from tests.analyzer.pipeline.test_latencies import plain
+from tests.analyzer.tables.test_latencies import plain
 
 SECOND = 10**9
 WANTED = ("messages", "exchanges", "summaries")

@@ -22,8 +22,8 @@ import pyarrow as pa
 from analyzer.columns.arrays import Ints
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
-from analyzer.pipeline.arrow_columns import convert_sequence, escape_surrogates
-from analyzer.pipeline.record_fields import hash_key
+from analyzer.tables.arrow_columns import convert_sequence, escape_surrogates
+from analyzer.tables.record_fields import hash_key
 from dissectors.api import Context, Dissector
 from dissectors.message import Values
 from dissectors.payload import Payload, Place
