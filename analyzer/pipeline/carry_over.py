@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.messages.row_findings import RowFacts
 from analyzer.pipeline.checkpoint import StreamCounts
-from analyzer.pipeline.flow_transfer import RowFate, restore_flow, save_flow
+from analyzer.pipeline.flow_transfer import PacketRegistry, RowFate, restore_flow, save_flow
 from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateCodec, build_state_rows
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
@@ -31,9 +31,6 @@ from analyzer.tables.arrow_columns import escape_surrogates
 from analyzer.tables.origins import PacketOrigins, RowSelection
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.api import Conversation, Role, State
-
-if TYPE_CHECKING:
-    from analyzer.pipeline.partition import PartitionPart
 
 MOST_WAITING = 1 << 16
 MOST_BYTES = 64 << 20
@@ -52,7 +49,7 @@ class ConnectionCarrier:
     carry: BatchContext
     codec: StateCodec
     session: Analysis
-    part: PartitionPart
+    part: PacketRegistry
     origins: PacketOrigins
     names: dict[int, bytes] = field(default_factory=dict)
     cut: bytes | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,8 +35,24 @@ from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tcp.streams import FlowMemory, StreamTable
 from dissectors.wire.fast_path import NULL
 
-if TYPE_CHECKING:
-    from analyzer.pipeline.partition import PartitionPart
+
+class PacketRegistry(Protocol):
+    """Numbers the packets of a restored flow and places their bytes."""
+
+    def find_flow(self, connection: bytes, lower: bool) -> int:
+        """Returns the flow of a connection that is new here. lower: its side a is the lower end."""
+
+    def is_lower(self, flow: int) -> bool:
+        """Returns whether side a of a flow is its lower end."""
+
+    def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
+        """Numbers packets that were read before: records of files of these names; returns what precedes the first.
+
+        today: they may have been read in this batch.
+        """
+
+    def store_bytes(self, data: bytes) -> int:
+        """Keeps bytes for later parts, and returns their location."""
 
 
 class RestoredFlow(NamedTuple):
@@ -194,7 +210,7 @@ def _pack_packets(origins: PacketOrigins, numbers: Ints) -> CarriedPackets:
 
 def restore_flow(
     engine: Engine,
-    part: PartitionPart,
+    part: PacketRegistry,
     connection: bytes,
     left: ConnectionState,
     state: FlowCheckpoint | None,
