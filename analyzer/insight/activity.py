@@ -62,14 +62,12 @@ class Activity:
         wanted = np.maximum((totals * thousandths + 999) // 1000, 1)
         bucket = (np.cumsum(self.latencies, axis=1) < wanted[:, None]).sum(axis=1)
         bounds = EDGES[np.minimum(bucket + 1, len(EDGES) - 1)]
-        found: Ints = np.where(totals > 0, bounds, 0)
-        return found
+        return np.where(totals > 0, bounds, 0)
 
     def count_times(self, times: Array) -> Ints:
         """Returns how many times (ns since 1970) are in each interval, shape (n,)."""
         places, _ = self.place_times(times)
-        found: Ints = np.bincount(places, minlength=len(self.messages))
-        return found
+        return np.bincount(places, minlength=len(self.messages))
 
     def place_times(self, times: Array) -> tuple[Ints, Ints]:
         """Returns the interval of each time within the span, and the indexes of these times."""

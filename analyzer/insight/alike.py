@@ -147,8 +147,7 @@ class Alike:
         if found is None:
             return np.zeros((0, len(rows)), np.int64)
         places = found.begin[rows] + np.arange(found.places[rows[0]])[:, None]
-        numbers: Ints = found.values[places]
-        return numbers
+        return found.values[places]
 
 
 def _join(parts: Sequence[_Numbers], messages: int) -> _Field:

@@ -219,8 +219,7 @@ def _overlap(start: Ints, end: Ints, since: Ints, until: Ints) -> Ints:
         whole = np.searchsorted(end, time, "right")
         there = np.minimum(whole, len(end) - 1)
         part = np.where(whole < len(end), np.clip(time - start[there], 0, None), 0)
-        found: Ints = total[whole] + part
-        return found
+        return total[whole] + part
 
     return up_to(until) - up_to(since)
 
@@ -231,5 +230,4 @@ def find_slowest(delays: ExchangeDelays, keys: Sequence[Ints]) -> Ints:
     order = np.lexsort((delays.request, -cost, *keys))
     same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys]) if len(order) else order
     first = order[np.concatenate(([True], ~same))] if len(order) else order
-    found: Ints = first[np.lexsort((delays.request[first], -cost[first]))]
-    return found
+    return first[np.lexsort((delays.request[first], -cost[first]))]

@@ -159,8 +159,7 @@ def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Int
     columns = {name: session.rows.column(name)[remaining] for name in ("stream", "side", "offset", "length")}
     mine = (columns["stream"] == session.rows.cell("stream", row)) & (columns["side"] == session.rows.cell("side", row))
     places = np.flatnonzero(mine & (columns["offset"] < end) & (columns["offset"] + columns["length"] > first))
-    found: Ints = places[np.argsort(columns["offset"][places], kind="stable")] + before
-    return found
+    return places[np.argsort(columns["offset"][places], kind="stable")] + before
 
 
 def _records(session: Session, numbers: Ints) -> RecordBlock:

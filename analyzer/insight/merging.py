@@ -140,8 +140,7 @@ class _Part:
     def find_leaders(self) -> Ints:
         """Returns the first row of the group of each row."""
         _, first, which = np.unique(self.group, return_index=True, return_inverse=True)
-        leaders: Ints = self.rows[first[which]]
-        return leaders
+        return self.rows[first[which]]
 
     def spread(self, values: Sequence[Any]) -> Any:
         """Returns one value for each row from one value for each plan."""

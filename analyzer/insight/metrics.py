@@ -173,8 +173,7 @@ def _find_timed(facts: RowMeasures, places: Ints) -> Ints:
     rank = np.full(len(facts.role), -1, np.int64)
     rank[facts.timed] = np.arange(len(facts.timed))
     mine = rank[places]
-    found: Ints = np.argsort(mine, kind="stable")[int((mine < 0).sum()) :]
-    return found
+    return np.argsort(mine, kind="stable")[int((mine < 0).sum()) :]
 
 
 def _keep_all(column: Array) -> Array:

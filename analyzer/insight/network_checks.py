@@ -74,8 +74,7 @@ def _find_cut(session: Analysis, resetter: Ints) -> Ints:
     has_requests[session.rows.column("side")[waiting], session.rows.column("stream")[waiting]] = True
     both = session.engine.streams.column("sides") == _BOTH
     cut = has_requests[FROM_CLIENT] & (resetter == FROM_SERVER) | has_requests[FROM_SERVER] & (resetter == FROM_CLIENT)
-    found: Ints = np.flatnonzero(cut & both & (resetter != UNKNOWN_SIDE))
-    return found
+    return np.flatnonzero(cut & both & (resetter != UNKNOWN_SIDE))
 
 
 def _find_meant(session: Analysis) -> Bools:
@@ -83,15 +82,13 @@ def _find_meant(session: Analysis) -> Bools:
     ports = find_server_ports(session)
     decoded = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
     usual = [port for dissector in session.engine.known.dissectors for port in (*dissector.ports, *dissector.tls_ports)]
-    found: Bools = np.isin(ports, np.concatenate((decoded, np.array(usual, np.int64))), kind="table")
-    return found
+    return np.isin(ports, np.concatenate((decoded, np.array(usual, np.int64))), kind="table")
 
 
 def _was_time(session: Analysis) -> Bools:
     """Returns the streams that the other side had time to answer before the capture ended."""
     streams = session.engine.streams
-    found: Bools = int(streams.column("end").max()) - streams.column("begin") >= ANSWERED_WITHIN_NS
-    return found
+    return int(streams.column("end").max()) - streams.column("begin") >= ANSWERED_WITHIN_NS
 
 
 def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
@@ -130,8 +127,7 @@ def _find_opened(session: Analysis) -> Ints:
     halves = session.engine.network.halves
     server = 2 * np.arange(len(streams)) + 1 - np.maximum(streams.column("client").astype(np.int64), 0)
     accepted = (halves.column("opened")[server] != NEVER) | (streams.column("protocol") != NO_PROTOCOL)
-    found: Ints = np.flatnonzero(accepted)
-    return found
+    return np.flatnonzero(accepted)
 
 
 def _weigh(code: str, text: str, subject: str, *, grave: bool) -> Finding:

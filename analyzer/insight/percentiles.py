@@ -76,5 +76,4 @@ each unit: 0, 1, 2, 4, ... 512 us, 1, 2, 4, ... 512 ms, 1, 2, 4, ... s. The last
 
 def buckets(values: Ints, edges: Ints = EDGES) -> Ints:
     """Returns the bucket of each value: from edges[bucket] up to the next edge; negative values are in bucket 0."""
-    found: Ints = np.maximum(np.searchsorted(edges, values, "right") - 1, 0)
-    return found
+    return np.maximum(np.searchsorted(edges, values, "right") - 1, 0)

@@ -236,5 +236,4 @@ def _choose_evenly(reader: RowReader, rows: Ints) -> Ints:
     begin, end = find_runs(keys[order])
     count = end - begin
     step = np.repeat(-(-count // OF_EACH), count)
-    found: Ints = np.sort(rows[order[rank_in_runs(count) % step == 0]])
-    return found
+    return np.sort(rows[order[rank_in_runs(count) % step == 0]])

@@ -148,8 +148,7 @@ class _Sequence:
         order = np.argsort(self._rows, kind="stable")
         ordered = self._rows[order]
         at = np.minimum(np.searchsorted(ordered, partner), max(len(ordered) - 1, 0))
-        found: Ints = np.where((partner != NULL) & (ordered[at] == partner), order[at], -1) if len(order) else partner
-        return found
+        return np.where((partner != NULL) & (ordered[at] == partner), order[at], -1) if len(order) else partner
 
     def choices(self, source: DiagramSource) -> Iterator[Bools]:
         """Yields which rows are important, from generous to strict."""

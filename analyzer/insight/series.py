@@ -138,8 +138,7 @@ def measure_in_flight(study: Study, grouped: RowGroups, count: int, wide: int) -
     left = np.cumsum(np.bincount(cells, change[order], count * wide).reshape(count, wide), axis=1).astype(np.int64)
     before = np.zeros((count, wide), np.int64)
     before[:, 1:] = left[:, :-1]
-    found: Ints = np.maximum(peaks.reshape(count, wide), before)
-    return found
+    return np.maximum(peaks.reshape(count, wide), before)
 
 
 def _list_exchanges(study: Study, grouped: RowGroups) -> tuple[Ints, Ints, Ints]:

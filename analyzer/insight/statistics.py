@@ -133,8 +133,7 @@ def _count_numbers(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
     """Returns how often each number, less than `width`, occurs in each group."""
     mine = numbers if grouped.places is None else numbers[grouped.places]
     size = len(grouped.labels)
-    found: Ints = np.bincount(grouped.keys * width + mine, minlength=size * width).reshape(size, width)
-    return found
+    return np.bincount(grouped.keys * width + mine, minlength=size * width).reshape(size, width)
 
 
 def statistics(

@@ -77,8 +77,7 @@ def has_known(session: Session) -> bool:
 
 def _is_known(session: Session) -> Bools:
     protocol = session.rows.column("protocol")
-    known: Bools = (protocol >= 0) & (protocol < len(session.engine.known.dissectors))
-    return known
+    return (protocol >= 0) & (protocol < len(session.engine.known.dissectors))
 
 
 def _firsts(session: Session, rows: Ints) -> list[int]:

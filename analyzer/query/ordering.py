@@ -57,8 +57,7 @@ def sort_rows(reader: RowReader, rows: Ints, keys: Sequence[SortKey]) -> Ints:
         rank, null = _rank_rows(reader, rows, key.key)
         # The complement reverses the order of any integer, including the least one.
         columns += [null, np.where(null, rank.dtype.type(0), ~rank if key.descending else rank)]
-    found: Ints = rows[np.lexsort(columns[::-1])] if columns else rows
-    return found
+    return rows[np.lexsort(columns[::-1])] if columns else rows
 
 
 def _rank_rows(reader: RowReader, rows: Ints, key: str | FieldPath) -> _Rank:

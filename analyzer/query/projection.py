@@ -340,5 +340,4 @@ def is_integer(leaf: Leaf) -> bool:
 def decode_number(there: Array, code: str) -> Ints:
     """Decodes big-endian integers (n) from bytes (n, width); `code` is that of struct."""
     kind = f">{'u' if code.isupper() else 'i'}{there.shape[1]}"
-    found: Ints = np.ascontiguousarray(there).view(kind)[:, 0].astype(np.int64)
-    return found
+    return np.ascontiguousarray(there).view(kind)[:, 0].astype(np.int64)

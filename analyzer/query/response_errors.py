@@ -51,8 +51,7 @@ def can_report(steps: Sequence[Step], enum: str) -> bool:
 def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Ints) -> Bools:
     """Returns which of n messages at these positions of `source` certainly report no error."""
     if reporting.quiet is not None:
-        found: Bools = reporting.quiet(source, at, length)
-        return found
+        return reporting.quiet(source, at, length)
     good = np.ones(len(at), bool)
     place, begin = reporting.begin
     if begin:

@@ -84,8 +84,7 @@ def _add_events(reader: RowReader, rows: Ints, kind: NetworkEventKind, costs: bo
     total = np.concatenate(([0], np.cumsum(cost[order] if costs else np.ones_like(cost))))
     mine = reader.take_cells("stream", rows).astype(np.int64) * width
     last = np.minimum(reader.take_cells("last", rows), width - 1)
-    found: Ints = total[np.searchsorted(keys, mine + last, "right")] - total[np.searchsorted(keys, mine)]
-    return found
+    return total[np.searchsorted(keys, mine + last, "right")] - total[np.searchsorted(keys, mine)]
 
 
 def read_tls(read: Callable[[TlsFacts], str]) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:

@@ -74,8 +74,7 @@ class VerdictCache:
                 found |= numbers == number
             return found
         if int(numbers.min(initial=0)) >= 0:
-            found = self._known.take(numbers)
-            return found
+            return self._known.take(numbers)
         found = self._known.take(np.maximum(numbers, 0))
         return found & (numbers >= 0)
 

@@ -80,5 +80,4 @@ def _measure_latencies(session: Analysis, rows: Ints) -> tuple[Ints, Bools]:
 def _find_kinds(session: Analysis, rows: Ints) -> Ints:
     """Returns a number for the protocol and operation of each row."""
     column = session.rows.column
-    kinds: Ints = column("protocol")[rows].astype(np.int64) << 32 | (column("operation")[rows].astype(np.int64) + 1)
-    return kinds
+    return column("protocol")[rows].astype(np.int64) << 32 | (column("operation")[rows].astype(np.int64) + 1)

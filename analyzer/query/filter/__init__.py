@@ -45,8 +45,7 @@ class Filter:
         mask = self._bind(reader)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             each, back = np.unique(rows, return_inverse=True)
-            mixed: Bools = self.find_mask(reader, each)[back]
-            return mixed
+            return self.find_mask(reader, each)[back]
         return np.concatenate([np.zeros(0, bool), *(mask(some) for some in self._split_rows(reader, rows))])
 
     def select_rows(self, reader: RowReader, rows: Ints | range) -> Ints:

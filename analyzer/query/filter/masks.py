@@ -302,8 +302,7 @@ _BY_COLUMN = frozenset({"in", *(name for name, each in OPERATORS.items() if each
 
 def _judge_each_once(judge: Judge, numbers: Array) -> Bools:
     each, back = np.unique(numbers, return_inverse=True)
-    matches: Bools = np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
-    return matches
+    return np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
 
 
 _ROUNDED = {"lt": ceil, "ge": ceil, "le": floor, "gt": floor}
