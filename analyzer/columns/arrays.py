@@ -78,6 +78,13 @@ def find_runs(sorted_keys: Array) -> tuple[Ints, Ints]:
     return begin, np.concatenate((edges, [len(sorted_keys)]))
 
 
+def flag_run_starts(*columns: Array) -> Bools:
+    """Returns which rows (bool, n) differ from the row before in one of the columns; the first row does."""
+    found = np.ones(len(columns[0]), bool)
+    found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return found
+
+
 def argsort_stable(numbers: Array) -> Ints:
     """Returns the positions (int64, n) that sort non-negative numbers; equal numbers keep their order.
 
@@ -129,9 +136,7 @@ def list_distinct(values: Array) -> Array:
             seen[values.astype(np.int64).ravel() - low] = True
             return (np.flatnonzero(seen) + low).astype(values.dtype)
     ordered = np.sort(values, axis=None)
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
+    return ordered[flag_run_starts(ordered)]
 
 
 def merge_rows(count: int, *parts: Ints) -> Ints:

@@ -11,15 +11,16 @@ from the request to the last packet of its connection tells the two apart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.arrays import Array, Bools, Ints, make_group_keys
+from analyzer.insight.percentiles import sums
 from analyzer.messages.index import NO_PROTOCOL, find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import make_slotted
-from dissectors.wire.fast_path import NULL
 
 _COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
 
@@ -65,16 +66,7 @@ def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCou
     table = analysis.rows
     which = slice(analysis.rows.first, None) if chosen is None else chosen
     rows = {name: table.column(name)[which] for name in _COLUMNS}
-    protocol = rows["protocol"].astype(np.int64) - NO_PROTOCOL
-    operation, texts = _dense(rows["operation"])
-    width = len(texts)
-    names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
-    by_operation = _count_groups(rows, protocol * width + operation)
-    operations = [
-        Count(names[key // width], analysis.engine.names.text(texts[key % width]), *metrics)
-        for key, metrics in by_operation.items()
-    ]
-    protocols = [Count(names[key], None, *metrics) for key, metrics in _count_groups(rows, protocol).items()]
+    protocols, operations = (_count_by(analysis, rows, names) for names in (["protocol"], ["protocol", "operation"]))
     most = {each.protocol: each.messages for each in protocols}
     return MessageCounts(
         sorted(protocols, key=lambda each: (-each.messages, each.protocol)),
@@ -92,33 +84,29 @@ def count_streams(analysis: Analysis, chosen: Ints | None = None) -> int:
     return int(np.count_nonzero(np.bincount(analysis.rows.column("stream")[chosen])))
 
 
-def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
-    """Numbers the names that occur as 0, 1, ...; returns also these names. The table of names may be large."""
-    shifted = np.where(numbers == NULL, 0, numbers + 1)
-    seen = np.flatnonzero(np.bincount(shifted))
-    place = np.zeros(int(seen.max(initial=0)) + 1, np.int64)
-    place[seen] = np.arange(len(seen))
-    return place[shifted], np.where(seen == 0, NULL, seen - 1).tolist()
+def _count_by(analysis: Analysis, rows: Mapping[str, Array], names: Sequence[str]) -> list[Count]:
+    """Counts the messages of each protocol, or of each protocol and operation."""
+    (protocols, *others), keys = make_group_keys([rows[name] for name in names])
+    alone = find_missing_partners(rows["partner"], rows["marks"])
+    columns = count_groups(keys, len(protocols), rows["role"], alone, rows["length"])
+    known = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
+    titles = [known[number - NO_PROTOCOL] for number in protocols.tolist()]
+    operations = [analysis.engine.names.text(number) for number in others[0].tolist()] if others else repeat(None)
+    return [Count(*each) for each in zip(titles, operations, *columns, strict=False)]
 
 
-def _count_groups(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
-    """Returns the metrics of Count from `messages` on, for each key that occurs; keys are small and not negative."""
-    role, alone = rows["role"], find_missing_partners(rows["partner"], rows["marks"])
-    size = int(keys.max()) + 1 if len(keys) else 0
-    request, answer = role == Role.REQUEST, role == Role.RESPONSE
-    metrics = [
-        np.bincount(keys, minlength=size),
-        *(_count_chosen(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
-        *(_count_chosen(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
-        # Weights are summed as floats, which are exact up to 2^53 bytes.
-        np.bincount(keys, rows["length"], minlength=size).astype(np.int64),
-    ]
-    table = np.stack(metrics, axis=1)
-    return {key: table[key].tolist() for key in np.flatnonzero(metrics[0]).tolist()}
+def count_groups(keys: Ints, size: int, role: Array, alone: Bools, length: Array) -> list[list[int]]:
+    """Returns the metrics of Count from `messages` on, a column for each, for the groups 0 .. size - 1.
 
-
-def _count_chosen(keys: Ints, chosen: Bools, size: int) -> Ints:
-    return np.bincount(keys[chosen], minlength=size)
+    keys, role, alone (without a partner), length: of n messages.
+    """
+    kinds = keys * len(Role) + role
+    every, lonely = (
+        np.bincount(each, minlength=size * len(Role)).reshape(size, len(Role)) for each in (kinds, kinds[alone])
+    )
+    request, answer, *others = every.T.tolist()
+    waiting = [lonely[:, which].tolist() for which in (Role.REQUEST, Role.RESPONSE)]
+    return [every.sum(axis=1).tolist(), request, answer, *waiting, *others, sums(keys, length, size)]
 
 
 @make_slotted

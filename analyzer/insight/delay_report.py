@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from analyzer.columns.arrays import make_group_keys
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.insight.delays import PARTS, ExchangeDelays, divide_exchanges, find_slowest
 from analyzer.messages.index import FROM_CLIENT
@@ -71,17 +72,11 @@ class DelayReport(Report[DelayRow]):
 def list_delays(session: Analysis, rows: range) -> Iterator[ReportRow]:
     """Returns the rows of the report, the slowest first."""
     delays = divide_exchanges(session, rows)
-    stream, side, operation = (
-        session.rows.column(name)[delays.request].astype(np.int64) for name in ("stream", "side", "operation")
-    )
-    keys = operation, side, stream
-    order = np.lexsort(keys)
-    same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])
-    group = np.empty(len(order), np.int64)
-    group[order] = np.concatenate(([0], np.cumsum(~same))) if len(order) else order
-    counts = np.bincount(group)
+    columns = [session.rows.column(name)[delays.request] for name in ("stream", "side", "operation")]
+    _, keys = make_group_keys(columns)
+    counts = np.bincount(keys)
     for place in find_slowest(delays, keys).tolist():
-        yield _make_row(session, delays[np.array([place])], int(counts[group[place]]))
+        yield _make_row(session, delays[np.array([place])], int(counts[keys[place]]))
 
 
 def explain_delay(session: Analysis, row: int, around: int) -> ReportRow | None:

@@ -18,11 +18,9 @@ Stalls are sums over events (analyzer.tcp.network), looked up only in the few ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from analyzer.columns.arrays import ArrayRows, Bools, Ints, argsort_stable, find_runs, list_distinct
+from analyzer.columns.arrays import ArrayRows, Bools, Ints, argsort_stable, find_runs, flag_run_starts, list_distinct
 from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
 from analyzer.session import Analysis
 from analyzer.tcp.network import UNMEASURED, NetworkEventKind
@@ -224,10 +222,9 @@ def _overlap(start: Ints, end: Ints, since: Ints, until: Ints) -> Ints:
     return up_to(until) - up_to(since)
 
 
-def find_slowest(delays: ExchangeDelays, keys: Sequence[Ints]) -> Ints:
+def find_slowest(delays: ExchangeDelays, keys: Ints) -> Ints:
     """Returns the indexes of the most expensive exchange for each key, the worst first."""
     cost = delays.cost
-    order = np.lexsort((delays.request, -cost, *keys))
-    same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys]) if len(order) else order
-    first = order[np.concatenate(([True], ~same))] if len(order) else order
+    order = np.lexsort((delays.request, -cost, keys))
+    first = order[flag_run_starts(keys[order])]
     return first[np.lexsort((delays.request[first], -cost[first]))]

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, decode_null64
+from analyzer.columns.arrays import Array, Ints, argsort_stable, decode_null64, flag_run_starts
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.name_resolver import NameResolver
@@ -189,15 +189,14 @@ def last_answers(session: Analysis, rows: range) -> dict[int, int]:
 
 def losses(session: Analysis, part: range) -> Ints:
     """Returns for n rows how often bytes of their connection were lost, or not framed, before them."""
-    table, rows, count = session.rows, slice(part.start, part.stop), len(part)
+    table, rows = session.rows, slice(part.start, part.stop)
     stream, side, offset, length = (table.column(name)[rows].astype(np.int64) for name in _FRAMED)
     whole = (table.column("state")[rows] != State.PARTIAL) & (table.column("role")[rows] != Role.RAW)
-    order = np.lexsort((np.arange(count), side, stream))
-    same = np.zeros(count, bool)
-    same[1:] = (stream[order][1:] == stream[order][:-1]) & (side[order][1:] == side[order][:-1])
+    order = argsort_stable(2 * stream + side)
+    same = ~flag_run_starts(stream[order], side[order])[1:]
     begins, ends = offset[order], (offset + length)[order]
-    missing = np.zeros(count, bool)
-    missing[order[1:]] = same[1:] & ((begins[1:] != ends[:-1]) | ~whole[order][:-1])
+    missing = np.zeros(len(part), bool)
+    missing[order[1:]] = same & ((begins[1:] != ends[:-1]) | ~whole[order][:-1])
     return _running(missing, stream)
 
 

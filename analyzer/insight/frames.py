@@ -210,10 +210,7 @@ def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp
         found = tcp.get(place) if at >= 0 and place < len(records) and numbers[place] == packet else None
         if found is not None:
             begin = offset - (at - int(records.at[place]) - found.head)
-            return {each: begin + _split_ranges(found.seq, other.seq) for each, other in tcp.items()}
+            half = 1 << 31
+            return {each: begin + (other.seq - found.seq + half) % (1 << 32) - half for each, other in tcp.items()}
         offset += length
     return {}
-
-
-def _split_ranges(one: int, other: int) -> int:
-    return (other - one + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, make_group_keys, rank_in_runs
+from analyzer.columns.arrays import Array, Bools, Ints, list_distinct, make_group_keys, rank_in_runs
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
@@ -44,6 +44,10 @@ class RowGroups(NamedTuple):
     places: Ints | None
     keys: Ints
     labels: list[Any]
+
+    def take(self, column: Array) -> Array:
+        """Returns the value of a column of rows for each entry."""
+        return column if self.places is None else column[self.places]
 
 
 class Grouping:
@@ -181,10 +185,8 @@ def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Ro
     places = np.concatenate((places[numbers > 0], np.flatnonzero(missing)))
     numbers = np.concatenate((numbers[numbers > 0], np.zeros(int(missing.sum()), np.int64)))
     width = len(known.labels)
-    both = np.sort(places * width + numbers)
-    once = np.ones(len(both), bool)
-    once[1:] = both[1:] != both[:-1]
-    return RowGroups(both[once] // width, both[once] % width, known.labels)
+    both = list_distinct(places * width + numbers)
+    return RowGroups(both // width, both % width, known.labels)
 
 
 def _cross_columns(one: RowGroups, other: RowGroups, count: int) -> RowGroups:

@@ -9,7 +9,7 @@ of its first message, so a response comes after its request.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,8 @@ MOST = 62
 """Number of correlators that may take merged messages: their numbers are bits."""
 
 
-class ReadEvents(Protocol):
-    """Makes events of rows (n), with the values of other rows (n); without values if these are None."""
-
-    def __call__(self, rows: Ints, alike: Ints | None) -> list[MessageEvent]:
-        """Returns the events in the order of rows."""
+ReadEvents = Callable[[Ints, Ints | None], list[MessageEvent]]
+"""Makes events of rows (n), in their order, with the values of other rows (n); without values if these are None."""
 
 
 class KindPlan(NamedTuple):

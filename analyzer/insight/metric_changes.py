@@ -31,6 +31,7 @@ from analyzer.insight.difference import (
 from analyzer.insight.metrics import SECOND
 from analyzer.insight.percentiles import nearest_rank
 from analyzer.insight.profile import OperationKey, OperationProfile, Profile
+from dissectors.slotted import replace
 
 _Key: TypeAlias = tuple[str | None, str | None]
 """A protocol and an operation."""
@@ -93,7 +94,7 @@ class MetricTests:
                 assert each.of is not None
                 is_doubtful = each.of[0] and (changes[0].significance or 0) >= DOUBT
                 weight = WEIGHTS[each.kind] + _rate_share(each) - (DOUBTFUL if is_doubtful else 0)
-                yield _replace(each, changes, weight)
+                yield replace(each, changes=changes, weight=weight)
             elif sure:
                 yield self._weigh(each, sorted(sure, key=lambda change: -find_factor(change)))
 
@@ -111,11 +112,8 @@ class MetricTests:
         return Difference(kind, each.protocol, each.operation, WEIGHTS[kind] + strength, changes, each.of)
 
     def _find_share(self, key: OperationKey) -> float:
-        parts = (
-            profile.operations[key].metrics.bytes / max(profile.total.bytes, 1)
-            for profile in (self._before, self._after)
-        )
-        return max(parts)
+        both = (self._before, self._after)
+        return max(profile.operations[key].metrics.bytes / max(profile.total.bytes, 1) for profile in both)
 
     def _test_share(self, kind: str, key: _Key, name: str, counts: tuple[int, int], of: tuple[int, int]) -> None:
         self._count += 1
@@ -163,8 +161,4 @@ def _rate_share(each: Difference) -> float:
 
 def _correct(change: Change, tests: int) -> Change:
     assert change.significance is not None
-    return Change(change.name, change.before, change.after, min(change.significance * tests, 1.0))
-
-
-def _replace(each: Difference, changes: Sequence[Change], weight: float) -> Difference:
-    return Difference(each.kind, each.protocol, each.operation, weight, changes, each.of, each.clients)
+    return replace(change, significance=min(change.significance * tests, 1.0))

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.insight.counts import count_groups
+from analyzer.insight.grouping import RowGroups
 from analyzer.insight.percentiles import nearest_ranks, sums
 from analyzer.messages.index import MessageTable, find_missing_partners
 from analyzer.query.response_errors import ErrorColumn, find_empty
@@ -105,27 +107,18 @@ class RowMeasures:
         return cls(role, alone, length, time, latency, ordered, failed, empty)
 
 
-def measure_groups(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
-    """Computes the metrics of the groups 0 .. size - 1.
-
-    places, keys: n entries, a row and its group; if places is None, each row is in one group. span: ns for rates; 0:
-    unknown.
-    """
-    take = _keep_all if places is None else lambda column: column[places]
-    role, alone = take(facts.role), take(facts.alone)
-    both = keys * len(Role) + role
-    everybody, lonely = (_count(each, size * len(Role)).reshape(size, len(Role)) for each in (both, both[alone]))
-    request, answer, *others = everybody.T.tolist()
-    columns = [everybody.sum(axis=1).tolist(), request, answer]
-    columns += [lonely[:, Role.REQUEST].tolist(), lonely[:, Role.RESPONSE].tolist(), *others]
-    columns.append(sums(keys, take(facts.length), size))
+def measure_groups(facts: RowMeasures, grouped: RowGroups, span: int) -> list[Metrics]:
+    """Computes the metrics of each group. span: ns for rates; 0: unknown."""
+    keys, size, take = grouped.keys, len(grouped.labels), grouped.take
+    role = take(facts.role)
+    columns = count_groups(keys, size, role, take(facts.alone), take(facts.length))
     failed: Sequence[int | None] = [None] * size
     empty, wrong = failed, failed
     if facts.failed is not None and facts.empty is not None:
         failure = take(facts.failed)
         chosen = (failure, failure & (role == Role.RESPONSE), take(facts.empty))
-        failed, wrong, empty = (_count(keys[each], size).tolist() for each in chosen)
-    mine, latency = latencies(facts, places, keys)
+        failed, wrong, empty = (np.bincount(keys[each], minlength=size).tolist() for each in chosen)
+    mine, latency = latencies(facts, grouped)
     ranks = nearest_ranks(mine, latency, size, tuple(PERCENTILES.values())).tolist()
     whole = sums(mine, latency, size)
     found = zip(zip(*columns, strict=True), failed, wrong, empty, ranks, whole, strict=True)
@@ -162,10 +155,10 @@ def _make_metrics(
     return Metrics(**values)
 
 
-def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
+def latencies(facts: RowMeasures, grouped: RowGroups) -> tuple[Ints, Ints]:
     """Returns the group and the latency (ns) of each entry that has a latency, in the order of latencies."""
-    timed = facts.timed if places is None else _find_timed(facts, places)
-    return keys[timed], facts.latency[timed if places is None else places[timed]]
+    timed = facts.timed if grouped.places is None else _find_timed(facts, grouped.places)
+    return grouped.keys[timed], grouped.take(facts.latency)[timed]
 
 
 def _find_timed(facts: RowMeasures, places: Ints) -> Ints:
@@ -174,11 +167,3 @@ def _find_timed(facts: RowMeasures, places: Ints) -> Ints:
     rank[facts.timed] = np.arange(len(facts.timed))
     mine = rank[places]
     return np.argsort(mine, kind="stable")[int((mine < 0).sum()) :]
-
-
-def _keep_all(column: Array) -> Array:
-    return column
-
-
-def _count(keys: Ints, size: int) -> Ints:
-    return np.bincount(keys, minlength=size)

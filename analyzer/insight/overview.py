@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, list_distinct, make_group_keys
+from analyzer.columns.arrays import Ints, list_distinct, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
@@ -225,7 +224,8 @@ def _subjects(study: Study, name: str) -> SubjectCounts | None:
         plain = _skip_name_resolution(study.reader.session, field, chosen)
         for values in FieldReader(study.reader, [plain]).read_by_row(plain, chosen):
             found.update({str(value) for value in values})
-    return SubjectCounts(name, looked, there, sorted(found.items(), key=_most)) if found else None
+    counts = sorted(found.items(), key=lambda counted: (-counted[1], counted[0]))
+    return SubjectCounts(name, looked, there, counts) if found else None
 
 
 def _fields(study: Study, name: str) -> Iterator[FieldPath]:
@@ -249,23 +249,14 @@ def _skip_name_resolution(session: Analysis, field: FieldPath, rows: Ints) -> Fi
         return field
     kind = origin.short.kind
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
-    for row in _one_of_each(columns, rows):
+    if not len(rows):
+        return field
+    for row in rows[np.unique(make_group_keys(columns)[1], return_index=True)[1]].tolist():
         dissector = find_dissector(session, row)
         ids = () if dissector is None else defects.list_references(dissector, read_context(session, row))
         if any(each.kind == kind for each in ids):
             return field
     return replace(field, origin=AliasedField(origin.protocol, origin.short._replace(kind=None)))
-
-
-def _one_of_each(columns: Sequence[Array], rows: Ints) -> list[int]:
-    if not len(rows):
-        return []
-    found: list[int] = rows[np.unique(make_group_keys(columns)[1], return_index=True)[1]].tolist()
-    return found
-
-
-def _most(counted: tuple[Any, int]) -> tuple[int, Any]:
-    return -counted[1], counted[0]
 
 
 def _failures(study: Study, reported: ErrorColumn) -> Iterator[Failure]:
@@ -275,15 +266,14 @@ def _failures(study: Study, reported: ErrorColumn) -> Iterator[Failure]:
         return
     is_shown = study.facts.failed[places]
     rows, numbers = study.rows[places[is_shown]], reported.numbers[is_shown]
-    names = (reader.read_column(key, rows).values() for key in ("protocol", "operation"))
-    counted = Counter(zip(*names, numbers.tolist(), strict=True))
+    counted = Counter(zip(*reader.read_columns(("protocol", "operation"), rows), numbers.tolist(), strict=True))
     for (protocol, operation, number), count in counted.most_common():
         yield Failure(protocol, operation, reported.kinds[number][1], count)
 
 
 def _by_operation(reader: RowReader, rows: Ints) -> Iterator[tuple[str, str | None, int]]:
-    names = (reader.read_column(key, rows).values() for key in ("protocol", "operation"))
-    for (protocol, operation), count in Counter(zip(*names, strict=True)).most_common():
+    names = zip(*reader.read_columns(("protocol", "operation"), rows), strict=True)
+    for (protocol, operation), count in Counter(names).most_common():
         yield protocol, operation, count
 
 

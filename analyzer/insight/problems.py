@@ -30,7 +30,6 @@ from analyzer.session import Analysis
 from dissectors.api import Dissector
 from dissectors.finding import ADVICE, ADVISED_BY_ERROR, Severity
 from dissectors.slotted import field, make_slotted
-from dissectors.triage import Triage
 
 MOST_ROWS = 65_536
 """Number of messages of a problem whose rows are kept."""
@@ -191,26 +190,26 @@ class ProblemTable:
 
     def _explain(self, problem: Problem) -> tuple[str, str]:
         first = max(problem.examples, key=lambda each: each.finding.severity).finding
-        triage = None if not problem.error else self._load_triage(problem.protocol)
+        has_error = bool(problem.error and problem.protocol)
+        dissector = self._session.engine.known.find_by_name(problem.protocol) if has_error else None
+        triage = None if dissector is None else load_triage(dissector)
         meaning = None if triage is None else triage.explain_error(problem.error, problem.operations)
         general, of_error = ADVICE.get(problem.code, ""), "" if meaning is None else meaning.advice
         by_error = problem.code in ADVISED_BY_ERROR
         advice = first.advice or ((of_error or general) if by_error else (general or of_error))
-        details = self._describe_requests(problem) if problem.error and not first.subject else ""
+        details = "" if dissector is None or first.subject else self._describe_requests(problem, dissector)
         if problem.code != ERROR_ANSWER or not problem.error:
             return f"{as_sentence(first.text)}{details}", advice
         operations = join_names([name for name, _ in problem.operations.most_common()])
         text = f"{operations}: {problem.error}."
         return f"{text if meaning is None else f'{text} {meaning.meaning}'}{details}", advice
 
-    def _describe_requests(self, problem: Problem) -> str:
+    def _describe_requests(self, problem: Problem, dissector: Dissector) -> str:
         """Returns what the first requests of a problem contained, if the protocol can add something to the error."""
-        session = self._session
-        known = session.engine.known.dissectors
-        describe = next((each.describe_error for each in known if each.name == problem.protocol), None)
-        found: dict[str, None] = {}
+        session, describe = self._session, dissector.describe_error
         if describe is None:
             return ""
+        found: dict[str, None] = {}
         for row in problem.rows[:DESCRIBED]:
             partner = int(session.rows.cell("partner", row))
             if partner >= session.rows.first:
@@ -219,10 +218,6 @@ class ProblemTable:
                 found |= {} if text is None else {text: None}
         more = " ..." if len(found) > _MOST_DETAILS else ""
         return "".join(f" {each}" for each in _join_details(list(found)[:_MOST_DETAILS])) + more
-
-    def _load_triage(self, protocol: str) -> Triage | None:
-        known = self._session.engine.known.dissectors
-        return next((load_triage(each) for each in known if each.name == protocol), None)
 
     def _find_dissector(self, found: LocatedFinding) -> Dissector | None:
         session = self._session
@@ -273,21 +268,16 @@ def _join_details(texts: Sequence[str]) -> Iterator[str]:
 def as_sentence(text: str) -> str:
     """Returns a text with a capital at its beginning and a period at its end."""
     text = text.strip(" \n:")
-    shown = text[:1].upper() + text[1:] if text[:1].islower() and not _is_name(text) else text
-    return shown if shown.endswith((".", "!", "?", "...")) else f"{shown}."
+    # A name at the beginning, such as a topic, keeps its case.
+    shown = text[:1].upper() + text[1:] if text[:1].islower() and text.split(" ", 1)[0].isalpha() else text
+    return shown if shown.endswith((".", "!", "?")) else f"{shown}."
 
 
-def _is_name(text: str) -> bool:
-    """Returns whether a text begins with a name, such as a topic, which keeps its case."""
-    first = text.split(" ", 1)[0]
-    return not first.isalpha()
-
-
-def join_names(names: Sequence[str], most: int = MOST_NAMES) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Joins names for people: `a, b and 3 more`."""
-    if len(names) <= most:
+    if len(names) <= MOST_NAMES:
         return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+    return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1:,} more"
 
 
 class _Names:
@@ -320,10 +310,8 @@ class _Names:
         return ""
 
     def _load_fields(self, protocol: str) -> list[tuple[FieldPath, FieldReader]]:
-        known = self._fields.get(protocol)
-        if known is None:
+        if protocol not in self._fields:
             dissector = next(each for each in self._session.engine.known.dissectors if each.name == protocol)
-            paths = [key for key in dissector.columns if key.startswith(f"{protocol}.")]
-            known = [(path, FieldReader(self._reader, [path])) for path in map(find_field, paths)]
-            self._fields[protocol] = known
-        return known
+            paths = [find_field(key) for key in dissector.columns if key.startswith(f"{protocol}.")]
+            self._fields[protocol] = [(path, FieldReader(self._reader, [path])) for path in paths]
+        return self._fields[protocol]

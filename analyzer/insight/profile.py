@@ -18,10 +18,12 @@ import numpy as np
 from analyzer.columns.arrays import Ints, find_runs, iterate_groups, make_group_keys, rank_in_runs
 from analyzer.decode.rows import RowReader
 from analyzer.insight.metrics import Metrics
-from analyzer.insight.network_profile import NetworkProfile, make_network_profile
 from analyzer.insight.statistics import Study
 from analyzer.query.fields import FieldPath, FieldReader, find_field
 from analyzer.query.response_errors import Looked
+from analyzer.session import Analysis
+from analyzer.tcp.network import UNMEASURED
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.api import Dissector, Role
 from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import NULL, distinct
@@ -73,6 +75,20 @@ class Setting:
     complete: bool
 
 
+@make_slotted
+class NetworkProfile:
+    """Network metrics of some connections (analyzer.tcp.network).
+
+    round_trips: ns, sorted, of the connections with a measured one. The others count events; resets, connections.
+    """
+
+    connections: int
+    round_trips: Ints
+    retransmissions: int
+    zero_windows: int
+    resets: int
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Metrics of the messages of one or more captures. span: ns from the first message to the last.
@@ -117,8 +133,21 @@ def make_profile(
             software[name] = {text: value.messages for text, value in setting.values.items()}
         elif dissector.client == "software":
             software[name] = counted.get(name, {})
-    network = make_network_profile(reader.session, study.rows)
+    network = _make_network_profile(reader.session, study.rows)
     return Profile(study.total, study.facts.span, network, operations, clients, software, settings)
+
+
+def _make_network_profile(session: Analysis, rows: Ints) -> NetworkProfile:
+    """Computes the NetworkProfile of the connections of some rows."""
+    streams = np.flatnonzero(np.bincount(session.rows.column("stream")[rows])) if len(rows) else np.zeros(0, np.int64)
+    found = session.engine.network.find_metrics(streams)
+    return NetworkProfile(
+        len(streams),
+        np.sort(found.rtt[found.rtt != UNMEASURED]),
+        int(found.retransmissions.sum()),
+        int(found.zero_windows.sum()),
+        int((found.resetter != UNKNOWN_SIDE).sum()),
+    )
 
 
 def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationProfile]]:

@@ -77,9 +77,5 @@ def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
         alike &= table.column(name)[: row + 1] == table.cell(name, row)
     for number in np.flatnonzero(alike)[: -MOST - 1 : -1].tolist():
         partner = read_cell(session, "partner", number)
-        answer = partial(read_values, session, partner) if partner is not None else _nothing
+        answer = partial(read_values, session, partner) if partner is not None else lambda: None
         yield Exchange(number + 1, partial(read_values, session, number), answer)
-
-
-def _nothing() -> None:
-    return None

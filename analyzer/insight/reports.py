@@ -363,14 +363,10 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPa
         if any(each == row for _, each in entry.rows)
         if (text := defects.call_or_default(partial(table.report.describe, entry, row), None)) is not None
     ]
-    return [*parts, *_find_delay(session, row, around)]
-
-
-def _find_delay(session: Analysis, row: int, around: int) -> Iterator[ReportPart]:
-    """Yields the part of a message's exchange in the report of delays, if there is something to say."""
-    entry = explain_delay(session, row, around)
-    if entry is not None:
-        yield ReportPart(DelayReport.name, DelayReport, entry, DelayReport.describe(entry, row))
+    delay = explain_delay(session, row, around)
+    if delay is not None:
+        parts.append(ReportPart(DelayReport.name, DelayReport, delay, DelayReport.describe(delay, row)))
+    return parts
 
 
 _UNREAD: tuple[dict[str, Any], None] = {}, None

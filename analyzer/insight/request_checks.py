@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, list_distinct
+from analyzer.columns.arrays import Bools, Ints, argsort_stable, make_group_keys
 from analyzer.decode.endpoints import number_servers
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
@@ -64,17 +64,12 @@ def find_reused(session: Analysis, examined: range, losses: Ints) -> list[tuple[
     losses: as events.losses(), from the first of the examined rows on.
     """
     table, first, stop = session.rows, examined.start, examined.stop
-    protocols = table.column("protocol")[first:stop]
-    known = [
-        number for number in list_distinct(protocols).tolist() if number != NO_PROTOCOL and _is_lone(session, number)
-    ]
-    is_request = (table.column("role")[first:stop] == Role.REQUEST) & (
-        table.column("correlation")[first:stop] != NULL64
-    )
-    rows = np.flatnonzero(is_request & np.isin(protocols, known)) + first
-    keys = [table.column(name)[rows].astype(np.int64) for name in _KEY]
-    order = np.lexsort((rows, *reversed(keys)))
-    same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])
+    protocol, role, number = (table.column(name)[first:stop] for name in ("protocol", "role", "correlation"))
+    lone = [place for place, each in enumerate(session.engine.known.dissectors) if each.lone_numbers]
+    rows = np.flatnonzero((role == Role.REQUEST) & (number != NULL64) & np.isin(protocol, lone)) + first
+    _, keys = make_group_keys([table.column(name)[rows] for name in _KEY])
+    order = argsort_stable(keys)
+    same = np.diff(keys[order]) == 0
     before, after = rows[order][:-1][same], rows[order][1:][same]
     answer, time = table.column("partner")[before], table.column("time")
     lost = losses[after - first] != losses[before - first]
@@ -82,11 +77,6 @@ def find_reused(session: Analysis, examined: range, losses: Ints) -> list[tuple[
     waits = ((answer == NULL) | (answer > after)) & ~forgotten
     found = zip(after[waits].tolist(), before[waits].tolist(), strict=True)
     return sorted(found)
-
-
-def _is_lone(session: Analysis, protocol: int) -> bool:
-    dissector = session.engine.dissector(protocol)
-    return dissector is not None and dissector.lone_numbers
 
 
 def check_reused_numbers(session: Analysis, examined: range, losses: Ints) -> Iterator[tuple[int, Finding]]:

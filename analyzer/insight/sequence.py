@@ -11,12 +11,12 @@ decoded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, make_group_keys
+from analyzer.columns.arrays import Array, Bools, Ints, flag_run_starts, make_group_keys
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import RowReader
 from analyzer.insight.activity import list_error_rows
@@ -172,10 +172,8 @@ class _Sequence:
         order = np.argsort(groups, kind="stable")
         at = order[events[order]]
         operation = self._operations[self._kinds[at]]
-        is_turn = np.ones(len(at), bool)
-        is_turn[1:] = (np.diff(operation) != 0) | (np.diff(groups[at]) != 0)
         turns = np.zeros(len(events), bool)
-        turns[at[is_turn]] = True
+        turns[at[flag_run_starts(operation, groups[at])]] = True
         before, self._groups = self._groups, groups
         if self.count_steps(turns) <= most:
             return turns
@@ -238,19 +236,13 @@ class _Sequence:
 
     def _make_exchange(self, at: int, answer: int, cells: dict[int, dict[str, object]]) -> Step:
         request, response = (self._make_message(place, cells) for place in (at, answer))
-        detail = "; ".join(text for text in (response.detail, request.detail) if text)
-        error = request.error or response.error
-        rows = (*request.rows, *response.rows)
-        return Step(
-            request.time,
-            request.sender,
-            request.receiver,
-            request.operation,
-            detail,
-            response.latency_ns,
-            error,
+        return replace(
+            request,
+            detail="; ".join(text for text in (response.detail, request.detail) if text),
+            latency_ns=response.latency_ns,
+            error=request.error or response.error,
             both=True,
-            rows=rows,
+            rows=(*request.rows, *response.rows),
         )
 
     def _make_message(self, at: int, cells: dict[int, dict[str, object]]) -> Step:

@@ -104,9 +104,8 @@ def measure_series(study: Study, groups: SeriesGroups) -> SeriesTable:
     """Measures each group in each interval of the study."""
     grouped, count = groups.grouped, groups.count
     numbers, begins = study.intervals.number_times(study.facts.time)
-    mine = numbers if grouped.places is None else numbers[grouped.places]
     wide = len(begins)
-    crossed = RowGroups(grouped.places, grouped.keys * wide + mine, [()] * (count * wide))
+    crossed = RowGroups(grouped.places, grouped.keys * wide + grouped.take(numbers), [()] * (count * wide))
     found = study.measure_groups(crossed, (TIME,))
     length = study.intervals.length
     values = {
@@ -155,8 +154,7 @@ def _list_exchanges(study: Study, grouped: RowGroups) -> tuple[Ints, Ints, Ints]
     lonely = np.isin(rows, find_unanswered(session, rows))
     request[lonely] = rows[lonely]
     end[lonely] = session.engine.streams.column("end")[table.column("stream")[rows[lonely]]]
-    mine, keys = (request, grouped.keys) if grouped.places is None else (request[grouped.places], grouped.keys)
-    ends = end if grouped.places is None else end[grouped.places]
+    keys, mine, ends = grouped.keys, grouped.take(request), grouped.take(end)
     there = np.flatnonzero(mine >= 0)
     size = int(mine.max(initial=0)) + 1
     _, first = np.unique(keys[there] * size + mine[there], return_index=True)

@@ -83,7 +83,7 @@ class Study:
     @cached_property
     def total(self) -> Metrics:
         """The metrics of all rows together."""
-        (found,) = measure_groups(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
+        (found,) = self.measure_groups(RowGroups(None, np.zeros(len(self.rows), np.int64), [()]))
         return found
 
     def group_rows(self, by: Sequence[str]) -> RowGroups:
@@ -93,7 +93,7 @@ class Study:
     def measure_groups(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
         """Returns the metrics of each group, in the order of its labels."""
         span = self.intervals.length if TIME in by else self.facts.span
-        return measure_groups(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
+        return measure_groups(self.facts, grouped, span)
 
     def measure_by(self, *names: str) -> Statistics:
         """Returns the metrics of groups by these names. Raises UserError for an unknown name."""
@@ -117,7 +117,7 @@ class Study:
 
     def percentile(self, grouped: RowGroups, thousandths: int) -> list[int | None]:
         """Returns a percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
-        keys, latency = latencies(self.facts, grouped.places, grouped.keys)
+        keys, latency = latencies(self.facts, grouped)
         ranks = nearest_ranks(keys, latency, len(grouped.labels), (thousandths,)).tolist()
         return [found if count else None for count, _, found, _ in ranks]
 
@@ -131,9 +131,8 @@ class Study:
 
 def _count_numbers(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
     """Returns how often each number, less than `width`, occurs in each group."""
-    mine = numbers if grouped.places is None else numbers[grouped.places]
     size = len(grouped.labels)
-    return np.bincount(grouped.keys * width + mine, minlength=size * width).reshape(size, width)
+    return np.bincount(grouped.keys * width + grouped.take(numbers), minlength=size * width).reshape(size, width)
 
 
 def statistics(

@@ -126,7 +126,7 @@ def _make_problem_event(problem: Problem, span: tuple[int, int], rows: Sequence[
     made.count = len(rows) if len(rows) == 1 else problem.count
     for row in rows:
         made.add("shows", row)
-    return _close(made)
+    return Timeline.read_row(made)
 
 
 def _find_span(session: Analysis, problem: Problem) -> tuple[int, int] | None:
@@ -161,8 +161,4 @@ def _list_events(session: Analysis, tables: Sequence[ReportTable], shown: set[in
 def _make_event(table: ReportTable, entry: ReportRow, time: int, text: str) -> ReportRow:
     made = TimelineRow(time, max(entry.last, time), list(entry.rows))
     made.event, made.protocol, made.what = table.report.name, table.report.needs or None, text
-    return _close(made)
-
-
-def _close(made: TimelineRow) -> ReportRow:
     return Timeline.read_row(made)

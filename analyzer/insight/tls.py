@@ -21,11 +21,10 @@ SECOND = 10**9
 
 
 class TlsConnection(NamedTuple):
-    """A connection with TLS, and its stream. is_decrypted: whether its data was decrypted."""
+    """A connection with TLS, and its stream."""
 
     stream: int
     facts: TlsFacts
-    is_decrypted: bool
 
     @property
     def certificate(self) -> Certificate | None:
@@ -41,7 +40,7 @@ def list_tls(session: Analysis) -> Iterator[TlsConnection]:
     for stream in sorted({*known, *(each for each in raw if not known_protocol[each])}):
         facts = known.get(stream) or read_facts(session, stream, raw.get(stream, {}))
         if facts is not None:
-            yield _make_connection(stream, facts)
+            yield TlsConnection(stream, facts)
 
 
 def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
@@ -50,11 +49,7 @@ def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
     if session.engine.tls.find(stream) is None and session.rows.cell("protocol", row) != NO_PROTOCOL:
         return None
     facts = read_facts(session, stream)
-    return None if facts is None else describe_tls(session, _make_connection(stream, facts))
-
-
-def _make_connection(stream: int, facts: TlsFacts) -> TlsConnection:
-    return TlsConnection(stream, facts, facts.is_decrypted)
+    return None if facts is None else describe_tls(session, TlsConnection(stream, facts))
 
 
 def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:
@@ -87,7 +82,7 @@ def describe_tls(session: Analysis, connection: TlsConnection) -> dict[str, Any]
         "certificate": None if certificate is None else certificate.subject,
         "certificate_expires": None if certificate is None else format_iso_time(certificate.not_after * SECOND),
         "alerts": alerts or None,
-        "decrypted": connection.is_decrypted,
+        "decrypted": facts.is_decrypted,
         "reason": None if facts.refusal in (None, Refusal.NO_DATA) else str(facts.refusal),
     }
 

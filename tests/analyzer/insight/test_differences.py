@@ -13,8 +13,7 @@ from analyzer.decode.rows import RowReader
 from analyzer.insight.difference import CHANCE, Difference
 from analyzer.insight.differences import find_differences
 from analyzer.insight.metrics import METRIC_NAMES
-from analyzer.insight.network_profile import NetworkProfile
-from analyzer.insight.profile import OperationProfile, Profile, Setting, SettingValue, make_profile
+from analyzer.insight.profile import NetworkProfile, OperationProfile, Profile, Setting, SettingValue, make_profile
 from analyzer.query.fields import FieldKind, find_field
 from analyzer.query.filter import compile_filter
 from analyzer.render.differences_text import format_difference, make_difference_objects
