@@ -231,10 +231,7 @@ class DecoderWriter(SourceWriter):
             return name
         count = self.number(primitive.length)
         if not keep:
-            if primitive.swells is not None:
-                self.line(f"if {count} > 0 and {self.constant('f', primitive.swells)}(d, p, {count}): raise Unfit")
-            self.line(f"if {count} > 0: p += {count}")
-            self.line(f"elif {count} < {-1 if primitive.nullable else 0}: raise Unfit")
+            self.skip_content(primitive, count)
             return ""
         name = self.variable("v")
         self.line(f"if {count} >= 0: q = p + {count}; {name} = {self.content(step, primitive)}; p = q")
@@ -242,6 +239,13 @@ class DecoderWriter(SourceWriter):
         if primitive.nullable and primitive.length.code is not None:
             self.line("else: raise Unfit")
         return name
+
+    def skip_content(self, primitive: SizedBytes, count: str) -> None:
+        """Passes over the content behind the length that was read to the variable `count`."""
+        if primitive.swells is not None:
+            self.line(f"if {count} > 0 and {self.constant('f', primitive.swells)}(d, p, {count}): raise Unfit")
+        self.line(f"if {count} > 0: p += {count}")
+        self.line(f"elif {count} < {-1 if primitive.nullable else 0}: raise Unfit")
 
     def content(self, step: Leaf, primitive: SizedBytes | Rest) -> str:
         """The expression of the bytes from p to q."""

@@ -30,7 +30,8 @@ from typing import Any, TypeAlias
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.decoder_writer import DecoderWriter, Wanted
-from dissectors.wire.plan import Plan, Switch
+from dissectors.wire.dialect import SizedBytes
+from dissectors.wire.plan import Leaf, Plan, Switch
 from dissectors.wire.source_writer import compile_source
 from dissectors.wire.varint import Unfit
 
@@ -63,7 +64,10 @@ def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
 
 
 def compile_skip(plan: Plan, end: bytes | None) -> Skip:
-    """Compiles what passes over structs with the steps of a plan; it stops before `end`, and where one does not fit."""
+    """Compiles what passes over structs with the steps of a plan; it stops where one does not fit.
+
+    It also stops before a struct that begins with the value `end`. The steps then begin with bytes behind their length.
+    """
     writer = DecoderWriter(_decode_switch)
     writer.line("def skip(d, p, most, budget):")
     writer.depth += 1
@@ -72,9 +76,15 @@ def compile_skip(plan: Plan, end: bytes | None) -> Skip:
     writer.depth += 1
     writer.line("for n in range(most):")
     writer.depth += 1
+    steps = plan.steps
     if end is not None:
-        writer.line(f"if d.startswith({end!r}, p): break")
-    writer.members(plan.steps, {}, False)
+        first, *others = steps
+        assert isinstance(first, Leaf)
+        assert isinstance(first.primitive, SizedBytes)
+        size, steps = writer.number(first.primitive.length), tuple(others)
+        writer.line(f"if {size} == {len(end)} and d.startswith({end!r}, p): break")
+        writer.skip_content(first.primitive, size)
+    writer.members(steps, {}, False)
     writer.flush()
     writer.line("if p > e: break")
     writer.line("at = p")

@@ -126,17 +126,17 @@ class SnapshotExcerpt:
         return SkippedItems(found, begin, TruncatedField(path, begin, needed, self.end - begin))
 
 
-ReadItem: TypeAlias = Callable[[int, int], bool]
+ReadItems: TypeAlias = Callable[[int, int | None], int]
 
 _END = LayoutSpec("end", "ustring")
 _SECRET = frozenset({"acls"})
 """Lists whose items may hold a secret: a digest in an ACL."""
 
 
-def _read_snapshot(output: Reader | SnapshotValues, shown: SnapshotExcerpt, read_item: ReadItem) -> None:
+def _read_snapshot(output: Reader | SnapshotValues, shown: SnapshotExcerpt, read_items: ReadItems) -> None:
     """The one way through a snapshot, for values and for trees. Raises one of FAILURES.
 
-    `read_item` reads an item, by the number of its list and its index; False if it is not shown.
+    `read_items` reads the items that are shown of a list, by its number and its count, and returns how many.
     """
     for number, items in enumerate(lists()):
         spec, count = items.spec, None
@@ -150,9 +150,7 @@ def _read_snapshot(output: Reader | SnapshotValues, shown: SnapshotExcerpt, read
         output.enter(spec)
         if count is not None:
             output.leaf(COUNT[LENGTH.type], count, behind)
-        done = 0
-        while done < shown.most and shown.goes_on(output.at, done, count) and read_item(number, done):
-            done += 1
+        done = read_items(number, count)
         if shown.goes_on(output.at, done, count):
             passed = shown.skip_items(number, output.at, done, count)
             if passed.items:
@@ -178,20 +176,21 @@ def make_tree(shown: SnapshotExcerpt) -> Tree:
 
 
 def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
-    _read_snapshot(reader, shown, partial(_read_node, reader, shown))
+    _read_snapshot(reader, shown, partial(_read_item_fields, reader, shown))
     if reader.at < reader.end:
         left = reader.end - reader.at
         reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
         reader.leaf(REST, shown.message.read_bytes(reader.at, left), reader.end)
 
 
-def _read_node(reader: Reader, shown: SnapshotExcerpt, number: int, index: int) -> bool:
-    if not shown.has(number, reader.at):
-        return False
-    reader.enter(element(index, "struct"))
-    read_members(reader, lists()[number].plan.steps)
-    reader.leave()
-    return True
+def _read_item_fields(reader: Reader, shown: SnapshotExcerpt, number: int, count: int | None) -> int:
+    steps, done = lists()[number].plan.steps, 0
+    while done < shown.most and shown.goes_on(reader.at, done, count) and shown.has(number, reader.at):
+        reader.enter(element(done, "struct"))
+        read_members(reader, steps)
+        reader.leave()
+        done += 1
+    return done
 
 
 class SnapshotValues:
@@ -199,8 +198,7 @@ class SnapshotValues:
 
     def __init__(self, shown: SnapshotExcerpt) -> None:
         self.at, self.values = 0, dict[str, Any]()
-        self._shown, self._items, self._budget = shown, list[Any](), Budget()
-        self._decoders = [values_decoder(each.plan) for each in lists()]
+        self._shown, self._items = shown, list[Any]()
 
     def enter(self, spec: FieldSpec) -> None:
         """Begins a list."""
@@ -217,21 +215,25 @@ class SnapshotValues:
 
     def leave(self) -> None:
         """Ends a list."""
-        self._budget = Budget()
 
-    def read_item(self, number: int, index: int) -> bool:
-        """Adds an item of a list; returns False if it is not shown. Raises one of FAILURES."""
-        try:
-            item, stop = self._decoders[number](self._shown.data, self.at, self._budget)
-            if stop > self._shown.limit:
-                raise Unfit
-        except FAILURES:
-            if self._shown.has(number, self.at):
-                raise
-            return False
-        self._items.append(item)
-        self.at = stop
-        return True
+    def read_items(self, number: int, count: int | None) -> int:
+        """Adds the items of a list that are shown, and returns how many. Raises one of FAILURES."""
+        shown, items, at, budget = self._shown, self._items, self.at, Budget()
+        data, limit, decode = shown.data, shown.limit, values_decoder(lists()[number].plan)
+        most = shown.most if count is None else min(shown.most, count)
+        while len(items) < most and not (count is None and data.startswith(END, at)):
+            try:
+                item, stop = decode(data, at, budget)
+                if stop > limit:
+                    raise Unfit
+            except FAILURES:
+                if shown.has(number, at):
+                    raise
+                break
+            items.append(item)
+            at = stop
+        self.at = at
+        return len(items)
 
 
 def decode_values(message: bytes) -> Body:
@@ -244,7 +246,7 @@ def stream_values(message: Window) -> Body:
     shown = SnapshotExcerpt(message)
     output = SnapshotValues(shown)
     try:
-        _read_snapshot(output, shown, output.read_item)
+        _read_snapshot(output, shown, output.read_items)
         if output.at < shown.end:
             raise Unfit
         return Body(output.values, None)

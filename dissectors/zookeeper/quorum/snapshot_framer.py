@@ -20,7 +20,7 @@ from dissectors.wire.emit import Skip, compile_skip
 from dissectors.wire.plan import Array, Plan, Step, Struct, inside, leaves_of
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.specs import Many
-from dissectors.zookeeper.schemas import plan_of
+from dissectors.zookeeper.schemas import LENGTH, plan_of
 from dissectors.zookeeper.tables import table
 
 CHUNK = 65_536
@@ -66,7 +66,10 @@ class ItemList:
 
     @cached_property
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The widths of the values of an item up to the count of a list in it, of those in an item of that list, ..."""
+        """The widths of the values of an item up to the count of a list in it, of those in an item of that list, ...
+
+        Neighbours of fixed width are one.
+        """
         return tuple(_find_widths(self.plan.steps))
 
     @cached_property
@@ -77,7 +80,7 @@ class ItemList:
     @cached_property
     def skip(self) -> Skip:
         """Passes over items that lie whole in some bytes."""
-        return compile_skip(self.plan, None if self.counted else END)
+        return compile_skip(self.plan, None if self.counted else END[LENGTH.size :])
 
 
 @cache
@@ -94,8 +97,15 @@ def _find_widths(steps: Sequence[Step]) -> list[tuple[int, ...]]:
     if isinstance(steps[-1], Array):
         assert isinstance(steps[-1].element, Struct)
         deeper, steps = _find_widths(steps[-1].element.steps), steps[:-1]
-    primitives = (leaf.primitive for leaf in leaves_of(steps))
-    return [tuple(each.size if isinstance(each, FixedWidth) else _SIZED for each in primitives), *deeper]
+    widths: list[int] = []
+    for leaf in leaves_of(steps):
+        if not isinstance(leaf.primitive, FixedWidth):
+            widths.append(_SIZED)
+        elif widths and widths[-1] != _SIZED:
+            widths[-1] += leaf.primitive.size
+        else:
+            widths.append(leaf.primitive.size)
+    return [tuple(widths), *deeper]
 
 
 @dataclass(slots=True)
