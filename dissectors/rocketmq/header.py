@@ -29,6 +29,7 @@ PREFIX = 128 * 1024
 MAXIMUM = 128 * 1024 * 1024
 """Eight times what a broker or client takes by default (com.rocketmq.remoting.frameMaxLength)."""
 
+_NUMBERS = tuple(each.spec.name for each in ANY_HEADER.numbers)
 _WORD = 32
 """Characters that a language's name may have."""
 
@@ -51,7 +52,7 @@ def read_beginning(prefix: bytes) -> HeaderBeginning | None:
     kind, stop = mark >> 24, HEAD + (mark & 0xFF_FFFF)
     if kind == BINARY:
         whole = min(len(prefix), stop) >= HEAD + ANY_HEADER.row.size
-        return HeaderBeginning._make(ANY_HEADER.read_numbers(prefix, HEAD).values()) if whole else None
+        return HeaderBeginning._make(ANY_HEADER.read_numbers(prefix, HEAD)) if whole else None
     if kind != JSON:
         return None
     try:
@@ -64,18 +65,18 @@ def read_beginning(prefix: bytes) -> HeaderBeginning | None:
 
 
 def _make_beginning(found: Mapping[str, object]) -> HeaderBeginning:
-    return HeaderBeginning._make([check(found.get(name)) for name, check in _CHECKS])
-
-
-def _check_word(value: object) -> str | None:
-    return value if type(value) is str and len(value) <= _WORD and value.isascii() else None
+    code, language, version, opaque, flag = map(found.get, _NUMBERS)
+    return HeaderBeginning(
+        _check_int32(code),
+        language if type(language) is str and len(language) <= _WORD and language.isascii() else None,
+        _check_int32(version),
+        _check_int32(opaque),
+        _check_int32(flag),
+    )
 
 
 def _check_int32(value: object) -> int | None:
     return value if type(value) is int and LOWEST <= value <= HIGHEST else None
-
-
-_CHECKS = [(each.spec.name, _check_word if each.is_named else _check_int32) for each in ANY_HEADER.numbers]
 
 
 def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
@@ -101,16 +102,17 @@ def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
     found = read_beginning(prefix)
     if found is None:
         return MessageHeader(Role.REQUEST if from_client else Role.RESPONSE, state=State.UNDECODED)
-    flag = found.flag if found.flag is not None else 0 if from_client else RESPONSE
+    code, language, version, opaque, found_flag = found
+    flag = found_flag if found_flag is not None else 0 if from_client else RESPONSE
     if flag & RESPONSE:
-        return MessageHeader(Role.RESPONSE, correlation=found.opaque)
+        return MessageHeader(Role.RESPONSE, correlation=opaque)
     role = Role.ONEWAY if flag & ONEWAY else Role.REQUEST
-    operation = operations().get(found.code) if found.code is not None else None
-    client = format_client(found.language, found.version)
+    operation = operations().get(code) if code is not None else None
+    client = format_client(language, version)
     if operation is None:
-        return MessageHeader(role, None, found.code, None, found.opaque, client, State.UNDECODED)
-    state = State.GUESSED if found.flag is None else State.COMPLETE
-    return MessageHeader(role, operation.name, found.code, None, found.opaque, client, state)
+        return MessageHeader(role, None, code, None, opaque, client, State.UNDECODED)
+    state = State.GUESSED if found_flag is None else State.COMPLETE
+    return MessageHeader(role, operation.name, code, None, opaque, client, state)
 
 
 @lru_cache(maxsize=256)

@@ -73,9 +73,14 @@ class MapHeader:
     sentence: Callable[[str], str]
     row: Struct = field(init=False)
     """The numbers."""
+    conversions: list[tuple[int, Callable[[int], object]]] = field(init=False)
+    """What converts numbers of the row, by their places."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "row", Struct(">" + "".join(each.primitive.code for each in self.numbers)))
+        primitives = [each.primitive for each in self.numbers]
+        conversions = [(place, each.convert) for place, each in enumerate(primitives) if each.convert is not None]
+        object.__setattr__(self, "row", Struct(">" + "".join(each.code for each in primitives)))
+        object.__setattr__(self, "conversions", conversions)
 
     @property
     def names(self) -> list[str]:
@@ -89,13 +94,12 @@ class MapHeader:
         found: int = self.numbers[place].primitive.layout.unpack_from(data, at)[0]
         return found
 
-    def read_numbers(self, data: bytes, at: int) -> dict[str, Any]:
+    def read_numbers(self, data: bytes, at: int) -> list[Any]:
         """Returns the values of the numbers of a header in a row. Raises struct.error."""
-        found = zip(self.numbers, self.row.unpack_from(data, at), strict=True)
-        return {
-            number.spec.name: value if number.primitive.convert is None else number.primitive.convert(value)
-            for number, value in found
-        }
+        found = list(self.row.unpack_from(data, at))
+        for place, convert in self.conversions:
+            found[place] = convert(found[place])
+        return found
 
 
 class HeaderValues(NamedTuple):
@@ -158,9 +162,9 @@ def _decode_json(frame: Frame, layout: MapHeader, at: int, stop: int) -> tuple[d
 
 
 def _decode_row(frame: Frame, layout: MapHeader, at: int, stop: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    data = frame.data
-    members = layout.read_numbers(data, at)
-    for number in layout.numbers:
+    data, members = frame.data, dict[str, Any]()
+    for number, value in zip(layout.numbers, layout.read_numbers(data, at), strict=True):
+        members[number.spec.name] = value
         if number.is_open:
             frame.leave_open(at)
         at += number.primitive.size
