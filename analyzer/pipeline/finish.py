@@ -1,8 +1,9 @@
 """Names in the place of topics' ids, in tables: a join of what messages say with what others have told.
 
-Theory. Which name an id has is known when all of a capture has been read (topic_names.py), by whatever processes; rows
-are made before that. So they are written with ids, and those files of a run that have ids with a name are written once
-more before anybody sees them. One process does the same to its rows, so it does not matter who has read what.
+Theory. Which name an id has is known when all of a capture has been read (analyzer.tables.topic_names), by whatever
+processes; rows are made before that. So they are written with ids, and those files of a run that have ids with a name
+are written once more before anybody sees them. One process does the same to its rows, so it does not matter who has
+read what.
 """
 
 from __future__ import annotations
@@ -40,20 +41,21 @@ _REWRITE_SUFFIX = ".named"
 def finish_tables(rows: Iterable[TableBatch], wanted: Collection[str]) -> Iterator[TableBatch]:
     """What was made of whole captures, all `names` first: with names for ids, summaries added up.
 
-    wanted: tables; nothing is given of those that are needed() for others alone.
+    wanted: tables; nothing is given of those that add_required_tables() has added.
     """
     name_batches: list[pa.RecordBatch] = []
     parts: list[pa.RecordBatch] = []
-    names: TopicNames = {}
+    names: TopicNames | None = None
     for found in rows:
         if found.table == NAMES:
             name_batches.append(found.batch)
-            names = index_names(name_batches)
+            names = None
         elif found.table == PARTS:
             parts.append(found.batch)
         elif found.table in wanted:
+            names = index_names(name_batches) if names is None else names
             yield TableBatch(found.table, replace_ids(found.table, found.batch, names))
-    yield from (TableBatch(SUMMARIES, batch) for batch in merge_summaries(parts, names))
+    yield from (TableBatch(SUMMARIES, batch) for batch in merge_summaries(parts, index_names(name_batches)))
     if NAMES in wanted:
         yield from (TableBatch(NAMES, batch) for batch in select_first_names(name_batches))
 

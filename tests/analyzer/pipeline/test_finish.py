@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from analyzer.tables.table_schemas import ALL_TABLES, build_schema
 from analyzer.tables.topic_names import TopicNames, index_names, merge_names, select_first_names
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, frames_of
 from tests.analyzer.wire import write
+from tests.effort import steps
 
 PLACES = ("file", "first_record", "last_record", "number")
 """Columns that tell apart what was cut; all others are the same."""
@@ -90,6 +92,18 @@ def test_it_does_not_matter_who_has_read_what(path: Path, parts: int, tmp_path: 
     reported = {topic for row in one["messages"] for topic in row["topics"]}
     assert set(known.values()) & reported
     assert not set(known) & reported
+
+
+def test_names_of_many_batches_are_indexed_once() -> None:
+    def told(count: int) -> list[TableBatch]:
+        columns = build_schema("names")
+        found = [{"capture": "x", "kind": "topic", "id": f"id {each}", "name": str(each)} for each in range(count)]
+        return [TableBatch("names", pa.RecordBatch.from_pylist([each], columns)) for each in found]
+
+    few, many = told(10), told(80)
+    assert len(rows(finish_tables(many, ["names"]))["names"]) == 80
+    work = [steps(partial(list, finish_tables(found, ["names"]))) for found in (few, many)]
+    assert work[1] < 12 * work[0]
 
 
 def batch(capture: list[str], topics: list[Any], *, listed: bool = True) -> pa.RecordBatch:
