@@ -25,9 +25,9 @@ class Options:
     `limits`: of `fields`. `fields`: whether bodies become a column. split: bytes of a plain capture that one task
     reads. shuffled: payload travels with the pointers, for executors that share no file system. window: seconds of a
     window of the summaries. partitions: in which connections are worked off; None: by what there is to do.
-    counts: the folder in which workers count what they have done (progress.py); None: nobody looks.
+    counts: the folder in which workers count what they have done (pipeline/progress.py); None: nobody looks.
     key_logs, private_keys: paths of what decrypts TLS, where workers find it. key_password: path of the password.
-    delta: whether the tables get a log of Delta Lake (delta_tables.py).
+    delta: whether the tables get a log of Delta Lake (pipeline/delta_tables.py).
     decompressed: bytes that a message may be decompressed to; by default what this process was told (wire.budget).
     """
 

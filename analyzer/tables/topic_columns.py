@@ -5,7 +5,8 @@ rows whose body nobody has read are decoded here. Half of all messages say nothi
 their exchange does. Few different lists occur, so a row keeps the number of what it is about, four bytes, and each of
 these is kept once.
 
-Topics that have only an id stay ids here: who told their names may be read somewhere else (topic_names.py, finish.py).
+Topics that have only an id stay ids here: who told their names may be read somewhere else (topic_names.py,
+analyzer.pipeline.finish).
 What a connection has counted for itself, producers and consumers, is resolved, for that is told within the connection.
 """
 
