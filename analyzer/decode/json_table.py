@@ -43,7 +43,8 @@ class JsonTableWriter:
     def format_table(self, table: RowTable) -> bytes:
         """Returns the JSON text of a list of rows. Raises Unwritable if the general writer must write it."""
         columns, at = table.columns, table.start
-        parts = []
+        closing = _find_closing(columns)
+        parts: list[bytes | memoryview] = []  # views: a batch can have megabytes of text
         while at < table.stop:
             window = self._window
             if window is None or window.columns is not columns or not window.start <= at < window.stop:
@@ -51,8 +52,10 @@ class JsonTableWriter:
             stop = min(table.stop, window.stop)
             parts.append(window.slice_text(at, stop))
             at = stop
-        text = b"".join(parts)
-        return _format_list(text, 0, len(text), columns)
+        if parts:
+            parts[0] = parts[0][len(closing) + 1 :]  # the first row closes none
+            parts.append(closing)
+        return b"".join((b"[", *parts, b"]"))
 
     def find_ready_text(self, table: RowTable, most: int) -> bytes | None:
         """Returns the text of a list if it was made before.
@@ -98,9 +101,9 @@ class _Window(NamedTuple):
     begins: list[int]
     plain: bool
 
-    def slice_text(self, start: int, stop: int) -> bytes:
+    def slice_text(self, start: int, stop: int) -> memoryview:
         """Returns the text of some rows. Each begins with the bracket that closes the row before it."""
-        return self.rows[self.begins[start - self.start] : self.begins[stop - self.start]]
+        return memoryview(self.rows)[self.begins[start - self.start] : self.begins[stop - self.start]]
 
 
 def _make_window(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
