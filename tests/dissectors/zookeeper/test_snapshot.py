@@ -202,6 +202,21 @@ def test_a_long_one_is_read_a_little_at_a_time_and_hardly_more_than_once(monkeyp
     assert window.asked < 1.2 * len(message)
 
 
+@pytest.mark.parametrize("behind", range(-8, 3))
+def test_the_end_is_found_wherever_what_is_read_at_once_ends(monkeypatch: pytest.MonkeyPatch, behind: int) -> None:
+    """A path of one byte is the end only if it is the root's."""
+    bound(monkeypatch, 1, CHUNK)
+    nodes = vector() + vector() + node("x", bytes(100)) * 300
+    nodes += node("y", bytes(CHUNK + behind - len(nodes) - len(node("y", b""))))
+    assert len(nodes) == CHUNK + behind
+    message = nodes + END
+    assert SnapshotFramer().length(Bytes(message)) == len(message)
+    body = QUORUM.streaming(Bytes(message), CONTEXT)
+    assert body is not None
+    assert body.findings == ()
+    assert lengths(body)["nodes"] == (301, False)
+
+
 def test_only_a_snapshot_is_skimmed() -> None:
     assert QUORUM.streaming(Bytes(struct.pack(">iq", 3, 7) + NULL + NULL), Context(Role.ONEWAY, 3)) is None
     assert QUORUM.streaming(Bytes(struct.pack(">qi", 6855662812065295820, 0) + NULL), CONTEXT) is None
