@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Floats, Ints
 from dissectors.slotted import make_slotted
 
 CHANCE, DOUBT = 0.01, 0.05
@@ -75,13 +74,16 @@ def find_factor(change: Change) -> float:
     return max(high, least) / max(low, least)
 
 
+def is_worse(change: Change, of: tuple[int, int]) -> bool:
+    """Returns whether a count has become a larger share of the messages that it is out of."""
+    return bool(change.after * of[0] > change.before * of[1])
+
+
 LARGE = 10
 """Expected cases from which on a normal distribution is accurate enough."""
 
 _ROUNDING = 1e-7
 """Tolerance for outcomes that are as probable as the observed one, because their last digits may differ."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def compare_shares(some: int, of: int, others: int, of_others: int) -> float:

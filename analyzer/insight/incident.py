@@ -55,16 +55,13 @@ def gather_incident(session: Session, looked: Callable[[str, int], None] = lambd
     reading = ReportReading(session, list(known.values()))
     tables = reading.run(lambda rows: looked("messages reported", rows))
     timeline = build_timeline(session, problems=problems, tables=tables)
+    named = zip((Timeline.name, *known), (timeline, *tables), strict=True)
     return Incident(
         count_streams(session),
         study.in_intervals(INTERVALS).measure_by("time"),
         study.measure_by("protocol", "operation").groups,
         histogram.tolist(),
         problems,
-        {
-            name: table
-            for name, table in zip((Timeline.name, *known), (timeline, *tables), strict=True)
-            if table.entries
-        },
+        {name: table for name, table in named if table.entries},
         reading.problems,
     )

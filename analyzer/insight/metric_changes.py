@@ -27,6 +27,7 @@ from analyzer.insight.difference import (
     compare_rates,
     compare_shares,
     find_factor,
+    is_worse,
 )
 from analyzer.insight.metrics import SECOND
 from analyzer.insight.percentiles import nearest_rank
@@ -102,8 +103,8 @@ class MetricTests:
         first = changes[0]
         kind, strength = each.kind, min(STRENGTH, 10 * math.log2(find_factor(first)))
         if each.of is not None:
-            kind = "fewer-errors" if kind == "error" and not _is_worse(first, each.of) else kind
-            strength = _rate_share(each) - (DOUBTFUL if kind == "network" and not _is_worse(first, each.of) else 0)
+            kind = "fewer-errors" if kind == "error" and not is_worse(first, each.of) else kind
+            strength = _rate_share(each) - (DOUBTFUL if kind == "network" and not is_worse(first, each.of) else 0)
         elif kind == "slower":
             kind = "slower" if first.after > first.before else "faster"
             strength -= BRIEF if abs(first.after - first.before) < SHORT else 0
@@ -145,10 +146,6 @@ class MetricTests:
         # An operation that grows as all others do is not a difference.
         if find_factor(change) >= BUSIER and (key[0] is None or find_factor(share) >= BUSIER):
             self._candidates.append(Difference(kind, *key, 0, [change]))
-
-
-def _is_worse(change: Change, of: tuple[int, int]) -> bool:
-    return bool(change.after * of[0] > change.before * of[1])
 
 
 def _rate_share(each: Difference) -> float:

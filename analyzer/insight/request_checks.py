@@ -23,6 +23,7 @@ from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
+from dissectors.wire.amounts import count_text
 from dissectors.wire.fast_path import NULL, NULL64
 from dissectors.wire.times import lasting
 
@@ -47,7 +48,7 @@ def check_directions(session: Analysis) -> Iterator[Finding]:
     for which, direction in ((from_client, "client to server"), (~from_client, "server to client")):
         count = int(np.count_nonzero(alone & which))
         if count:
-            whose = f"{count:,} connection{'' if count == 1 else 's'}"
+            whose = count_text(count, ",connection")
             text = f"only one direction of {whose} was captured ({direction}): answers cannot be paired"
             yield Finding(Severity.NOTE, "one-direction", text)
 

@@ -61,9 +61,7 @@ def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:
 
 def summarise_tls(session: Analysis) -> list[dict[str, Any]]:
     """Returns one object for all connections with equal handshakes, the most frequent first."""
-    groups: Counter[tuple[tuple[str, Any], ...]] = Counter()
-    for each in list_tls(session):
-        groups[tuple(describe_tls(session, each).items())] += 1
+    groups = Counter(tuple(describe_tls(session, each).items()) for each in list_tls(session))
     return [{**dict(group), "connections": count} for group, count in groups.most_common(MOST_GROUPS)]
 
 

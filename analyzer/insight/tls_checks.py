@@ -14,6 +14,7 @@ from analyzer.tcp.streams import UNKNOWN_SIDE
 from analyzer.tls.facts import Alert, name_alert
 from analyzer.tls.handshake import VERSIONS
 from dissectors.finding import Finding, Severity
+from dissectors.wire.amounts import count_text
 
 DAY = 86_400
 
@@ -86,7 +87,7 @@ def _date(seconds: int) -> str:
 
 def _days(seconds: int) -> str:
     days = seconds // DAY
-    return f"{days:,} day{'' if days == 1 else 's'}" if days else "less than a day"
+    return count_text(days, ",day") if days else "less than a day"
 
 
 def _explain_alert(connection: TlsConnection, alert: Alert) -> Finding:

@@ -79,10 +79,8 @@ class TextScan:
         """Scans rows in ascending order. Rows that match no template are possible matches."""
         found = [self._scan_part(part) for part in split_rows(self._reader.session, rows, TOGETHER, TOGETHER_BYTES)]
         none = np.zeros(0, bool)
-        certain, possible = (
-            (np.concatenate([none, *masks]) for masks in zip(*found, strict=True)) if found else (none,) * 2
-        )
-        return TextMatches(certain, possible)
+        certain = np.concatenate([none, *(each.certain for each in found)])
+        return TextMatches(certain, np.concatenate([none, *(each.possible for each in found)]))
 
     def _scan_part(self, rows: Ints) -> TextMatches:
         certain, possible = np.zeros(len(rows), bool), np.ones(len(rows), bool)
@@ -170,7 +168,8 @@ class TextScan:
         if type(value) is RowTable:
             rows = known.get(id(value.columns))
             if rows is None:
-                rows = known[id(value.columns)] = self._find_in_columns(value.columns)
+                hits = np.array(list(self._find_in_data(value.columns.data)), np.int64)
+                rows = known[id(value.columns)] = self._find_rows(value.columns, hits)
             return len(rows) > 0 and bool(rows.searchsorted(value.start) < rows.searchsorted(value.stop))
         if isinstance(value, dict):
             return any(self._is_in_value(each, known) for each in value.values())
@@ -180,13 +179,8 @@ class TextScan:
             return False
         return any(self._may_contain(text.encode("utf-8", "surrogatepass")) for text in list_texts(value))
 
-    def _find_in_columns(self, columns: FlatColumns) -> Ints:
-        """Returns the rows of columns that may contain the run, ascending."""
-        hits = np.array(list(self._find_in_data(columns.data)), np.int64)
-        return self._find_rows(columns, hits)
-
     def _find_rows(self, columns: FlatColumns, hits: Ints) -> Ints:
-        """Returns the rows that may contain the run: those with a hit in their data or with a matching number."""
+        """Returns the rows that may contain the run, ascending: with a hit in their data, or a matching number."""
         found = [_EMPTY]
         for column in columns.columns:
             if isinstance(column, IntegerColumn):

@@ -13,7 +13,7 @@ _TOGETHER = 4096
 """Number of rows that are padded at a time."""
 
 
-def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
+def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0})) -> Iterator[str]:
     """Yields a line for each row. Columns in `left` are left-aligned. Escapes the cells."""
     columns = list(map(_escape_column, zip(*rows, strict=True)))
     widths = [max(map(len, column)) for column in columns]
@@ -23,7 +23,7 @@ def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({
             for place, (column, width) in enumerate(zip(columns, widths, strict=True))
         ]
         for row in zip(*padded, strict=True):
-            yield (" " * gap).join(row).rstrip()
+            yield (" " * GAP).join(row).rstrip()
 
 
 def _escape_column(cells: Sequence[str]) -> Sequence[str]:

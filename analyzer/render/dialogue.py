@@ -34,15 +34,14 @@ def format_message_line(cells: Mapping[str, Any], since: int) -> Line:
     arrow, style = (">", "name") if cells["from_client"] else ("<", "text")
     version = "" if cells["version"] is None else f" v{cells['version']}"
     what = cells["operation"] or (cells["protocol"] if cells["role"] == "raw" else "?")
-    length = f"{cells['length']:,} bytes"
     after = (
         f", {format_duration(cells['latency_ns'])} after {cells['partner']}" if cells["latency_ns"] is not None else ""
     )
     line = [
         ("place", f"{cells['number']:>6} {_format_seconds(since):>12}  "),
         (style, f"{arrow} {safe_text(what)}{version}"),
+        ("place", f"  {cells['length']:,} bytes{after}"),
     ]
-    line.append(("place", f"  {length}{after}"))
     if cells["state"] != "complete" and cells["role"] != "raw":
         line.append(("warning", f"  {cells['state']}"))
     if cells["error"] and cells["error"]["name"] not in (cells["info"] or ""):

@@ -7,7 +7,7 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.counts import UNKNOWN
-from analyzer.insight.difference import DOUBT, Change, Difference
+from analyzer.insight.difference import DOUBT, Change, Difference, is_worse
 from analyzer.render.amounts import format_counted, format_rate, format_share, format_size
 from analyzer.render.durations import format_duration
 
@@ -74,11 +74,7 @@ def _format_network(each: Difference, what: str) -> str:
     first, of = each.changes[0], each.of or (0, 0)
     name, whole = first.name.replace("_", " "), "connections" if first.name == "resets" else "packets and messages"
     counts = f"{_format_part(first.before, of[0])} before, {_format_part(first.after, of[1])} {whole} now"
-    return f"There are {_compare_shares(first, of)} TCP {name}: {counts}{_format_chance(first)}."
-
-
-def _compare_shares(change: Change, of: tuple[int, int]) -> str:
-    return "more" if change.after * of[0] > change.before * of[1] else "fewer"
+    return f"There are {'more' if is_worse(first, of) else 'fewer'} TCP {name}: {counts}{_format_chance(first)}."
 
 
 def _format_latency(each: Difference, what: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.text import safe_text
+from analyzer.render.amounts import format_counted
 from analyzer.render.lines import Line
 from analyzer.render.reports_text import make_entry_object
 
@@ -72,7 +73,10 @@ def _format_session(contents: SessionContents, names: Mapping[str, str]) -> Iter
     for each in contents.partitions:
         topics.setdefault(each.topic, []).append(each)
     for topic, of_topic in list(topics.items())[:MOST]:
-        parts = [f"{each.partition}{_format_offset(each.offset)}" for each in of_topic[:MOST_PARTITIONS]]
+        parts = [
+            f"{each.partition}{'' if each.offset is None else f' at {each.offset}'}"
+            for each in of_topic[:MOST_PARTITIONS]
+        ]
         if len(of_topic) > MOST_PARTITIONS:
             parts.append(f"{len(of_topic) - MOST_PARTITIONS:,} more")
         yield (("", "  "), ("text", safe_text(names.get(topic, topic), _LONGEST)), ("", f"[{', '.join(parts)}]"))
@@ -81,19 +85,12 @@ def _format_session(contents: SessionContents, names: Mapping[str, str]) -> Iter
 
 def _format_fetch_size(contents: SessionContents) -> Line:
     count = len(contents.partitions)
+    amount = format_counted(count, "partition")
     if contents.since is not None:
         since = f" (since message {contents.since})"
-        return (("", f" holds {_format_partitions(count)} in epoch {contents.epoch}"), ("place", since))
+        return (("", f" holds {amount} in epoch {contents.epoch}"), ("place", since))
     began = f" began before the capture, in epoch {contents.epoch} it holds "
-    return (("", f"{began}{f'at least {_format_partitions(count)}' if count else 'what was asked for then'}"),)
-
-
-def _format_partitions(count: int) -> str:
-    return f"{count:,} partition{'' if count == 1 else 's'}"
-
-
-def _format_offset(offset: int | None) -> str:
-    return "" if offset is None else f" at {offset}"
+    return (("", f"{began}{f'at least {amount}' if count else 'what was asked for then'}"),)
 
 
 def _format_more(count: int, what: str) -> Iterator[Line]:

@@ -114,16 +114,8 @@ def _make_distribution(counts: Sequence[int]) -> list[Json]:
 
 def _make_oldest(found: Overview, reader: RowReader) -> list[Json]:
     rows = np.array([each.row for each in found.oldest], np.int64)
-    columns = (reader.read_column(key, rows).values() for key in ("number", "id", "time", "protocol", "operation"))
+    objects = reader.read_objects(("number", "id", "time", "protocol", "operation"), rows)
     return [
-        {
-            "number": number,
-            "id": name,
-            "time": time,
-            "protocol": protocol,
-            "operation": operation,
-            "waited_ns": each.waited,
-            "before_end_ns": each.before_end,
-        }
-        for each, number, name, time, protocol, operation in zip(found.oldest, *columns, strict=True)
+        {**cells, "waited_ns": each.waited, "before_end_ns": each.before_end}
+        for each, cells in zip(found.oldest, objects, strict=True)
     ]

@@ -200,7 +200,7 @@ def _format_head(found: Overview, source: str, bars: str, width: int) -> Iterato
 def _format_streams(found: Overview) -> str:
     """Formats the number of streams, and of silent ones; these were often refused."""
     silent = found.streams - len(found.connections)
-    text = f"{found.streams:,} stream{'' if found.streams == 1 else 's'}"
+    text = format_counted(found.streams, "stream")
     return text + (f" ({silent:,} silent)" if 0 < silent < found.streams else "")
 
 

@@ -47,8 +47,7 @@ def _make_object(session: Analysis, reader: RowReader, problem: Problem) -> dict
     place: dict[str, Any] = {"number": None, "id": None, "time": None}
     stream = next(iter(problem.streams), None)
     if row is not None:
-        cells = reader.read_columns(("number", "id", "time"), np.array([row]))
-        place = {key: values[0] for key, values in zip(place, cells, strict=True)}
+        (place,) = reader.read_objects(tuple(place), np.array([row]))
         stream = int(session.rows.cell("stream", row))
     ends = [None if stream is None else name_endpoint(session, stream, side) for side in (FROM_CLIENT, 1 - FROM_CLIENT)]
     return {

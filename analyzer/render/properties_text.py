@@ -10,7 +10,7 @@ from analyzer.render.amounts import format_counted
 from analyzer.render.lines import Line
 
 SHOWN, LONGEST = 20, 500
-"""Number of comments and names that are shown, and length of one in characters."""
+"""Number of comments and names that are shown, and length of a text in characters."""
 
 WIDTH = 22
 """Cells of a name, including its colon."""
@@ -64,8 +64,6 @@ def _format_value(value: Any) -> str:
     return safe_text("none" if value is None else str(value))
 
 
-_LONGEST = 500
-
 _NAMED = (
     ("server_name", "server name"),
     ("alpn", "ALPN"),
@@ -91,4 +89,4 @@ def list_tls_words(each: Mapping[str, Any]) -> Iterator[str]:
 def format_tls(each: Mapping[str, Any] | None) -> Iterator[Line]:
     """Yields the line about the TLS connection of a message, if there is one."""
     if each is not None:
-        yield (("name", "TLS: "), ("text", safe_text("; ".join(list_tls_words(each)), _LONGEST)))
+        yield (("name", "TLS: "), ("text", safe_text("; ".join(list_tls_words(each)), LONGEST)))

@@ -91,10 +91,10 @@ def make_title(column: ReportColumn) -> str:
     return column.name.removesuffix("_ns").replace("_", " ")
 
 
-def format_messages(entry: ReportRow, most: int = SHOWN) -> str:
+def format_messages(entry: ReportRow) -> str:
     """Formats the numbers of the first messages of a row."""
-    numbers = [str(row + 1) for _, row in entry.rows[:most]]
-    return ", ".join([*numbers, *["..."] * (len(entry.rows) > most)])
+    numbers = [str(row + 1) for _, row in entry.rows[:SHOWN]]
+    return ", ".join([*numbers, *["..."] * (len(entry.rows) > SHOWN)])
 
 
 def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:

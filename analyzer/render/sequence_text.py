@@ -64,27 +64,12 @@ def _format_step(step: Step, diagram: SequenceDiagram, lanes: int, spacing: int,
     detail = _fit(format_detail(step), room)
     first, last = sorted((step.sender, step.receiver))
     if first == last:
-        arrow = _fit(f"⟳ {format_label(step)}", spacing - 1)
-        rest = "│".ljust(spacing) * (lanes - first - 1)
-        return (
-            time,
-            ("place", "│".ljust(spacing) * first),
-            (style, arrow.ljust(spacing)),
-            ("place", rest),
-            _part(step, detail),
-        )
+        last = first + 1
+        arrow = _fit(f"⟳ {format_label(step)}", spacing - 1).ljust(spacing)
+    else:
+        arrow = _draw_arrow(step, (last - first) * spacing)
     before, behind = "│".ljust(spacing) * first, "│".ljust(spacing) * (lanes - last)
-    return (
-        time,
-        ("place", before),
-        (style, _draw_arrow(step, (last - first) * spacing)),
-        ("place", behind),
-        _part(step, detail),
-    )
-
-
-def _part(step: Step, detail: str) -> tuple[str, str]:
-    return ("error" if step.error else ""), detail
+    return time, ("place", before), (style, arrow), ("place", behind), ("error" if step.error else "", detail)
 
 
 def _draw_arrow(step: Step, length: int) -> str:

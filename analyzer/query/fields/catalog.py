@@ -261,18 +261,14 @@ def _refuse_member(
     ]
     if not meant and inside:
         # The name may be right, but at a wrong place.
-        meant = [each for layout in layouts for each in _find_elsewhere(protocol, layout, path[-1])][:_NEAR]
+        meant = [
+            f"{format_prefix(protocol, layout)}.{'.'.join(each.path)}"
+            for layout in layouts
+            for each in walking.list_members(layout)
+            if each.path[-1] == path[-1]
+        ][:_NEAR]
     shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "." if inside else "")
     return UnknownField(name, meant, f"{'.'.join(before)} has {shown or 'no fields.'}")
-
-
-def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
-    """Yields the paths in a layout that end with this name."""
-    return (
-        f"{format_prefix(protocol, layout)}.{'.'.join(found_members.path)}"
-        for found_members in walking.list_members(layout)
-        if found_members.path[-1] == wanted
-    )
 
 
 def find_near(name: str, known: Iterable[str]) -> list[str]:
@@ -282,6 +278,11 @@ def find_near(name: str, known: Iterable[str]) -> list[str]:
     if len(name) > 3:
         close += [each for text, each in lower.items() if name.lower() in text and each not in close]
     return close[:_NEAR]
+
+
+def suggest_names(close: Sequence[str]) -> str:
+    """Returns the end of an error about a wrong name; an empty text if no name is close."""
+    return f". Did you mean {' or '.join(close)}?" if close else ""
 
 
 def list_fields(word: str | None = None) -> Iterator[FieldPath]:

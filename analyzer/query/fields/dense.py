@@ -20,6 +20,13 @@ class NumberColumn(NamedTuple):
     numbers: Array
     null: Bools | None = None
 
+    def list_values(self) -> list[Any]:
+        """Returns the values of all rows."""
+        numbers: list[Any] = self.numbers.tolist()
+        if self.null is None:
+            return numbers
+        return [None if null else number for number, null in zip(numbers, self.null.tolist(), strict=True)]
+
 
 class ChoiceTable:
     """Gives the meaning of each of a few small numbers; None: no value. Tables of equal `source` are equal."""
@@ -29,7 +36,7 @@ class ChoiceTable:
 
     def judge_choices(self, judge: Callable[[Any], bool]) -> VerdictCache:
         """Returns the verdict of a judge for each choice."""
-        return VerdictCache(lambda number: _judge_value(self.value(number), judge), self.source)
+        return VerdictCache(lambda number: (value := self.value(number)) is not None and judge(value), self.source)
 
 
 class ChoiceColumn(NamedTuple):
@@ -77,7 +84,3 @@ class VerdictCache:
             return self._known.take(numbers)
         found = self._known.take(np.maximum(numbers, 0))
         return found & (numbers >= 0)
-
-
-def _judge_value(value: Any, judge: Callable[[Any], bool]) -> bool:
-    return value is not None and judge(value)

@@ -22,7 +22,7 @@ from analyzer.decode.request_fields import find_own_request_rows
 from analyzer.decode.rows import RowReader
 from analyzer.query.fields import keys
 from analyzer.query.fields.bodies import BodyFieldReader
-from analyzer.query.fields.dense import ChoiceColumn, Dense, NumberColumn
+from analyzer.query.fields.dense import Dense, NumberColumn
 from analyzer.query.fields.gathered import NO_VALUES, FieldValues, join_values, make_list, pick_values
 from analyzer.query.fields.getting import ScopedNumber
 from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldPath, RowKey, SharedField, expand_field
@@ -78,7 +78,12 @@ class FieldReader:
         found = None if name is None or name in _BY_VALUE else keys.read_row_field(self.reader, name, rows)
         if found is None or isinstance(found, list):
             return None
-        return [_add_number(column, field) for column in found] if _find_addition(field) else found
+        added = field.origin.alias.add if isinstance(field.origin, AliasField) else 0
+        if not added:
+            return found
+        return [
+            each._replace(numbers=each.numbers + added) if isinstance(each, NumberColumn) else each for each in found
+        ]
 
     def read_occurrences(self, field: FieldPath, rows: Ints) -> FieldValues:
         """Returns the values of a field: of `rows[n]` with n ascending, without nulls and missing values.
@@ -255,17 +260,6 @@ def _find_key(field: FieldPath) -> str | None:
     return origin.alias.key if isinstance(origin, AliasField) else None
 
 
-def _find_addition(field: FieldPath) -> int:
-    """Returns the number that another program adds to our value."""
-    return field.origin.alias.add if isinstance(field.origin, AliasField) else 0
-
-
-def _add_number(column: Dense, field: FieldPath) -> Dense:
-    return (
-        column._replace(numbers=column.numbers + _find_addition(field)) if isinstance(column, NumberColumn) else column
-    )
-
-
 def _translate_values(alias: Alias, found: FieldValues) -> FieldValues:
     """Translates our values to those of another program."""
     if alias.made is not None:
@@ -313,15 +307,6 @@ def _make_distinct(value: Any) -> Any:
 
 def _split_columns(columns: Sequence[Dense] | list[Any]) -> FieldValues:
     """Returns the values of each row from columns with all values, or from a list with one value for each row."""
-    cells = [columns] if isinstance(columns, list) else [_make_values(column) for column in columns]
+    cells = [columns] if isinstance(columns, list) else [column.list_values() for column in columns]
     found = [(place, value) for place, row in enumerate(zip(*cells, strict=True)) for value in row if value is not None]
     return FieldValues(np.array([place for place, _ in found], np.int64), [value for _, value in found])
-
-
-def _make_values(column: Dense) -> list[Any]:
-    if isinstance(column, ChoiceColumn):
-        return column.list_values()
-    numbers: list[Any] = column.numbers.tolist()
-    if column.null is None:
-        return numbers
-    return [None if null else number for number, null in zip(numbers, column.null.tolist(), strict=True)]

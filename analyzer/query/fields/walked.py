@@ -56,29 +56,25 @@ def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[
     """Returns which of n messages fit the layout, and the values of each field in these."""
     notes = _Notes({id(leaf) for mine in wanted.leaves for leaf in mine})
     good = walk_layout(wanted.layout, source, at, length, notes)
-    texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, SizedBytes)}
-    read: dict[int, FieldValues] = {}
-    for key in texts:
-        rows, places, size = notes.read_notes(key)
-        text_rows, values = _read_texts(source, rows, places, size, good)
-        read[key] = FieldValues(text_rows, values)
+    texts = {id(leaf): None for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, SizedBytes)}
+    read = {key: _read_texts(source, *notes.read_notes(key), good) for key in texts}
     found = [
         [read.get(id(leaf)) or _read_numbers(source, leaf, *notes.read_notes(id(leaf))) for leaf in mine]
         for mine in wanted.leaves
     ]
-    return good, [_merge_values(mine, good) for mine in found]
+    # The values of several leaves are ordered by message and, within a message, by leaf.
+    return good, [join_values([_keep_values(each, good) for each in mine]) for mine in found]
 
 
 class _Notes:
     """Collects the positions of fields."""
 
     def __init__(self, wanted: set[int]) -> None:
-        self._wanted = wanted
         self._noted: dict[int, list[tuple[Ints, Ints, Ints | None]]] = {key: [] for key in wanted}
 
     def is_wanted(self, leaf: Leaf) -> bool:
         """Returns whether the positions of a field are needed."""
-        return id(leaf) in self._wanted
+        return id(leaf) in self._noted
 
     def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
         """Adds the positions of a field in messages."""
@@ -100,32 +96,30 @@ class _Notes:
         return (rows, at, size) if there.all() else (rows[there], at[there], size[there])
 
 
-def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
+def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> FieldValues:
     """Returns the texts of messages that are good. If a text is not UTF-8, its message is no longer good."""
     mine = good[rows]
     rows, at, size = rows[mine], at[mine], size[mine]
     known = _DecodedFields()
     texts = list(map(known.__getitem__, source.read_many(at, size)))
     if None not in known.values():
-        return rows, texts
+        return FieldValues(rows, texts)
     good[rows[[text is None for text in texts]]] = False
     still = good[rows]
-    return rows[still], [text for text, is_good in zip(texts, still.tolist(), strict=True) if is_good]
+    return FieldValues(rows[still], [text for text, is_good in zip(texts, still.tolist(), strict=True) if is_good])
 
 
 class _DecodedFields(dict[bytes, Any]):
     """Holds texts by their bytes, None for bytes that are not UTF-8; decodes each once."""
 
     def __missing__(self, data: bytes) -> str | None:
-        found = self[data] = _decode_text(data)
+        found: str | None
+        try:
+            found = data.decode()
+        except UnicodeDecodeError:
+            found = None
+        self[data] = found
         return found
-
-
-def _decode_text(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _read_numbers(source: GatherSource, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> FieldValues:
@@ -141,11 +135,6 @@ def _read_numbers(source: GatherSource, leaf: Leaf, rows: Ints, at: Ints, _: Int
 def _unpack(primitive: FixedWidth, data: bytes) -> Any:
     (value,) = primitive.layout.unpack(data)
     return value if primitive.convert is None else primitive.convert(value)
-
-
-def _merge_values(found: Sequence[FieldValues], good: Bools) -> FieldValues:
-    """Returns the values of several leaves, ordered by message and, within a message, by leaf."""
-    return join_values([_keep_values(each, good) for each in found])
 
 
 def _keep_values(found: FieldValues, good: Bools) -> FieldValues:

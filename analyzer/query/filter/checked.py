@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import NoReturn, TypeAlias
 
-from analyzer.query.fields.catalog import UnknownField, find_field, find_near
+from analyzer.query.fields.catalog import UnknownField, find_field, find_near, suggest_names
 from analyzer.query.fields.path import FieldKind, FieldPath, RowKey, find_names
 from analyzer.query.fields.possible import list_possible_values
 from analyzer.query.filter.literals import (
@@ -277,8 +277,7 @@ class _Checker:
             text, known = text.lower(), {each.lower() for each in among}
         if not among or text in known or _NAMELESS.fullmatch(literal.text):
             return
-        meant = find_near(literal.text, among)
-        hint = f". Did you mean {' or '.join(meant)}?" if meant else ""
+        hint = suggest_names(find_near(literal.text, among))
         if len(among) <= _LISTED:
             self._fail(literal.span, f"{field.name} is one of {', '.join(among)}{hint}")
         self._fail(literal.span, f"{field.name} is never {literal.text}{hint}")
@@ -287,8 +286,7 @@ class _Checker:
         """Rejects a word that is not the name of any number."""
         names = find_names(field.label)
         if names is not None and literal.text.lower() not in {name.lower() for name in names}:
-            meant = find_near(literal.text, names)
-            hint = f". Did you mean {' or '.join(meant)}?" if meant else ""
+            hint = suggest_names(find_near(literal.text, names))
             self._fail(literal.span, f"{field.name} is a number, and none is called {literal.text}{hint}")
 
     def _fail(self, span: Span, why: str) -> NoReturn:

@@ -43,6 +43,9 @@ class CompletionKind(Enum):
     NAMED = "named"
 
 
+_PATTERNS = {CompletionKind.COMPARISON: FIELD, CompletionKind.FIELD: FIELD, CompletionKind.NAMED: _MACRO}
+
+
 class CompletionTarget(NamedTuple):
     """The last word of a text begins at `begin` and is to become a word of kind `wanted`.
 
@@ -129,12 +132,5 @@ class _WordScanner(FilterScanner):
             with suppress(FilterError):  # an open quote, whose end is unknown
                 return self._take_literal().span.stop
             return self._at
-        pattern = (
-            FIELD
-            if wanted in (CompletionKind.COMPARISON, CompletionKind.FIELD)
-            else _MACRO
-            if wanted is CompletionKind.NAMED
-            else _SIGN
-        )
-        match = pattern.match(self._text, self._at)
+        match = _PATTERNS.get(wanted, _SIGN).match(self._text, self._at)
         return self._at if match is None else match.end()

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from analyzer.query.fields.catalog import find_near
+from analyzer.query.fields.catalog import find_near, suggest_names
 from analyzer.query.filter.nodes import (
     Call,
     Comparison,
@@ -147,7 +147,7 @@ class FilterParser(FilterScanner):
         span = Span(begin, self._at)
         if name not in self._named.texts:
             meant = (
-                _explain_missing(find_near(name, self._named.texts))
+                suggest_names(find_near(name, self._named.texts))
                 or ". The configuration defines filters in the table [filters]"
             )
             raise FilterError(self._text, span, f"there is no filter {name}{meant}")
@@ -172,7 +172,7 @@ class FilterParser(FilterScanner):
         operator, operands = self._parse_operation()
         if operator is None and word is not None:
             raise self._make_error(f"expected an operator, because {word} says how many values must fulfil it")
-        return Comparison(value, operator, operands, every, Span(begin, self._find_end()))
+        return Comparison(value, operator, operands, every, Span(begin, self._stop))
 
     def _parse_operation(self) -> tuple[str | None, tuple[Literal | Range, ...]]:
         symbol = _SYMBOL.match(self._text, self._at)
@@ -215,7 +215,7 @@ class FilterParser(FilterScanner):
         value: Value = Name(name, Span(begin, self._at))
         self._skip()
         if self._take_symbol("["):
-            value = Slice(value, self._parse_cuts(), Span(begin, self._find_end()))
+            value = Slice(value, self._parse_cuts(), Span(begin, self._stop))
         elif self._text.startswith("(", self._at):
             raise FilterError(
                 self._text, Span(begin, self._at), f"there is no function {name}. Functions are {', '.join(FUNCTIONS)}"
@@ -228,8 +228,8 @@ class FilterParser(FilterScanner):
         inner = self._parse_value()
         self._depth -= 1
         self._expect(")", "a closing parenthesis")
-        found: Value = Call(name, inner, Span(begin, self._find_end()))
-        return Slice(found, self._parse_cuts(), Span(begin, self._find_end())) if self._take_symbol("[") else found
+        found: Value = Call(name, inner, Span(begin, self._stop))
+        return Slice(found, self._parse_cuts(), Span(begin, self._stop)) if self._take_symbol("[") else found
 
     def _parse_cuts(self) -> tuple[SliceRange, ...]:
         found = [self._parse_cut()]
@@ -250,7 +250,7 @@ class FilterParser(FilterScanner):
             if (start < 0) != (last < 0) or last < start:
                 raise FilterError(
                     self._text,
-                    Span(begin, self._find_end()),
+                    Span(begin, self._stop),
                     "the last position of a slice [first-last] is before the first",
                 )
             return SliceRange(start, last - start + 1)
@@ -259,7 +259,7 @@ class FilterParser(FilterScanner):
     def _parse_size(self, begin: int) -> int:
         size = self._take_integer()
         if size <= 0:
-            raise FilterError(self._text, Span(begin, self._find_end()), "the length of a slice [start:length] is 0")
+            raise FilterError(self._text, Span(begin, self._stop), "the length of a slice [start:length] is 0")
         return size
 
     def _enter_level(self) -> None:
@@ -281,11 +281,7 @@ class FilterParser(FilterScanner):
         known = _JOINING[:3] if operated else (*OPERATORS, IN, f"not {IN}", *_JOINING[:3])
         meant = [] if word is None else find_near(word[0], known)
         hint = ". Put a text with spaces or signs in quotes" if operated and not meant else ""
-        return f", found {self._describe_next()}{_explain_missing(meant)}{hint}"
-
-
-def _explain_missing(close: list[str]) -> str:
-    return f". Did you mean {' or '.join(close)}?" if close else ""
+        return f", found {self._describe_next()}{suggest_names(meant)}{hint}"
 
 
 def _hint_field(found: str) -> str:

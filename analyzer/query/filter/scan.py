@@ -30,7 +30,7 @@ _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
 class FilterScanner:
-    """Takes tokens from a filter. It keeps the position of the next token, and the end of the last one."""
+    """Takes tokens from a filter. It keeps where the next token begins, and where the last one ended."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -42,10 +42,6 @@ class FilterScanner:
         match = _SPACE.match(self._text, self._at)
         assert match is not None
         self._at = match.end()
-
-    def _find_end(self) -> int:
-        """Returns the end of the last token, without the space after it."""
-        return self._stop
 
     def _take_word(self) -> str | None:
         match = WORD.match(self._text, self._at)
@@ -115,7 +111,7 @@ class FilterScanner:
         if text[-1].isdigit() and (unit := WORD.match(self._text, self._at)) is not None and unit[0] in UNITS:
             text, self._at = text + unit[0], unit.end()
             self._skip()
-        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, self._find_end()))
+        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, self._stop))
 
     def _describe_next(self) -> str:
         """Returns what is at this position, for an error."""
