@@ -96,7 +96,7 @@ def _compare_operations(protocol: str, before: Profile, after: Profile) -> Itera
 
 def _compare_setting(name: tuple[str, str], one: Setting, other: Setting) -> Iterator[Difference]:
     """Yields a setting with a value in only one capture; if it was sampled, chance must be unlikely."""
-    changed = [value for value in one.values.keys() ^ other.values.keys() if _is_sure(value, one, other)]
+    changed = [value for value in sorted(one.values.keys() ^ other.values.keys()) if _is_sure(value, one, other)]
     if not changed:
         return
     protocol, field = name

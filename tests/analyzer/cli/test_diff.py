@@ -33,6 +33,12 @@ def test_forms_say_the_same(call: Call) -> None:
     assert [row["text"] for row in rows] == [each["text"] for each in objects]
 
 
+def test_clients_stand_in_the_order_of_the_values_they_send(call: Call) -> None:
+    """In the order of a set, which differs between runs, they stood one way or the other."""
+    (line,) = (line for line in call("diff", BEFORE, AFTER)[1].splitlines() if "transactionTimeoutMs" in line)
+    assert line.endswith("is also 0, 60000 (still 2147483647) (kafka-python-client, transactions-client).")
+
+
 def test_top_and_filter(call: Call) -> None:
     every = call("diff", BEFORE, AFTER)[1].splitlines()
     first, last = call("diff", BEFORE, AFTER, "--top", "1")[1].splitlines()
