@@ -17,13 +17,11 @@ from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_values import Extent, NestedValue, Term, plain
 from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.message_template import LARGE
 from dissectors.wire.template import Cursor, template_members
 
 MOST_BATCHES = 8
 """Batches of a field beyond which it is one value."""
-
-LARGE = 4 << 20
-"""Bytes that a field's records may be decompressed to before its message is decoded for itself, with its own bound."""
 
 MOST_FIELDS = USUAL // LARGE
 """Such fields of a message, so that together they stay within that bound."""
@@ -58,8 +56,10 @@ def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
     for at, stop, magic in layout.iterate_entries(data, extent.begin, extent.end):
         if magic != 2 or stop - at < layout.BATCH_SIZE or data[at + _ATTRIBUTES_AT + 1] & _WHOLE:
             return None
+        if len(places) == MOST_BATCHES:
+            return None
         places.append((at, stop))
-    return places if len(places) <= MOST_BATCHES else None
+    return places
 
 
 def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> list[Any]:
