@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, rank_in_runs
+from analyzer.columns.arrays import Array, Ints, flag_run_starts, rank_in_runs
 from analyzer.columns.values import format_iso_time
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
@@ -123,8 +123,7 @@ def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = Fals
     places, numbers = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((numbers, places))
     places, numbers = places[order], numbers[order]
-    once = np.ones(len(places), bool)
-    once[1:] = (places[1:] != places[:-1]) | (numbers[1:] != numbers[:-1])
+    once = flag_run_starts(places, numbers)
     return places[once], numbers[once]
 
 

@@ -22,7 +22,7 @@ from analyzer.decode.masking import Span, find_secret_spans
 from analyzer.decode.packets import list_packets
 from analyzer.decode.tls_facts import is_decrypted
 from analyzer.session import Session
-from analyzer.tcp.reassembly import SNAPPED
+from analyzer.tcp.reassembly import HALF, SNAPPED
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.slotted import make_slotted
 
@@ -210,7 +210,7 @@ def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp
         found = tcp.get(place) if at >= 0 and place < len(records) and numbers[place] == packet else None
         if found is not None:
             begin = offset - (at - int(records.at[place]) - found.head)
-            half = 1 << 31
-            return {each: begin + (other.seq - found.seq + half) % (1 << 32) - half for each, other in tcp.items()}
+            behind = {each: (other.seq - found.seq + HALF & 0xFFFFFFFF) - HALF for each, other in tcp.items()}
+            return {each: begin + distance for each, distance in behind.items()}
         offset += length
     return {}

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.columns.arrays import Ints
+from analyzer.columns.arrays import Ints, flag_run_starts
 from analyzer.query.response_errors import load_nothing_new
 from analyzer.tables.arrow_columns import build_batch, count_days
 from analyzer.tables.options import Options
@@ -213,7 +212,7 @@ def _build_summary_rows(sums: pa.Table) -> pa.Table:
     """Sums by bucket, in one row for each key with the counts of its buckets."""
     key = (*SUMMARY_KEY, "topic")
     sums = sums.sort_by([(name, "ascending") for name in (*key, "bucket")]).combine_chunks()
-    begins = np.flatnonzero(reduce(np.logical_or, (_find_changes(sums.column(name)) for name in key)))
+    begins = np.flatnonzero(flag_run_starts(*(_number_values(sums.column(name)) for name in key)))
     rows = sums.take(pa.array(begins))
     columns: dict[str, Any] = {name: rows.column(name).combine_chunks() for name in key}
     columns |= {name: np.add.reduceat(sums.column(name).to_numpy(), begins) for name in SUMMED}
@@ -230,7 +229,7 @@ def _build_summary_rows(sums: pa.Table) -> pa.Table:
     return pa.Table.from_batches([build_batch(SUMMARIES, columns, Options())])
 
 
-def _find_changes(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """At which rows another value begins; at the first it does."""
-    numbers = column.combine_chunks().dictionary_encode("encode").indices.to_numpy()
-    return np.concatenate(([True], numbers[1:] != numbers[:-1]))
+def _number_values(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    """Equal values, and nulls, have equal numbers."""
+    numbers: npt.NDArray[np.int32] = column.combine_chunks().dictionary_encode("encode").indices.to_numpy()
+    return numbers

@@ -27,7 +27,7 @@ from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES, code_of, packets
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence, is_usual, sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK as SNAPSHOT_CHUNK
-from dissectors.zookeeper.quorum.snapshot_framer import LONGEST, Ints, SnapshotFramer
+from dissectors.zookeeper.quorum.snapshot_framer import Ints, SnapshotFramer
 from dissectors.zookeeper.tables import table
 
 MOST_UNKNOWN = 1 << 16
@@ -129,12 +129,9 @@ def _behind_ids(ints: Ints, at: int) -> int:
         return 0
     at += 4
     for _ in range(2 * max(count, 0)):
-        size = ints.read_int(at)
-        if size is None:
-            return -at - 4
-        if not -1 <= size <= LONGEST:
-            return 0
-        at += 4 + max(size, 0)
+        at = ints.pass_sized(at)
+        if at <= 0:
+            return at
     return at if len(ints.window) >= at else -at
 
 

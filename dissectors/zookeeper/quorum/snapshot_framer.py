@@ -55,6 +55,16 @@ class Ints:
         value: int = _INT.unpack_from(self.data, place)[0]
         return value
 
+    def pass_sized(self, at: int) -> int:
+        """Returns the offset behind a value with its length in front.
+
+        Negative for the bytes that are needed to know it, 0 if the length cannot be.
+        """
+        size = self.read_int(at)
+        if size is None:
+            return -at - 4
+        return at + 4 + max(size, 0) if -1 <= size <= LONGEST else 0
+
 
 @dataclass(frozen=True, eq=False)
 class ItemList:
@@ -182,15 +192,9 @@ class SnapshotFramer:
         """An item of the innermost list, up to the count of the list in it."""
         depth, at = len(self.left), self.at
         for width in current.rows[depth - 1]:
-            if width != _SIZED:
-                at += width
-                continue
-            size = ints.read_int(at)
-            if size is None:
-                return -at - 4
-            if not -1 <= size <= LONGEST:
-                return 0
-            at += 4 + max(size, 0)
+            at = ints.pass_sized(at) if width == _SIZED else at + width
+            if at <= 0:
+                return at
         below: tuple[int, ...] = ()
         if depth < len(current.rows):
             count = ints.read_int(at)
