@@ -30,7 +30,7 @@ class TimeSpan(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The length in ns."""
+        """How long the span lasts, in ns."""
         return self.end - self.first
 
 

@@ -39,11 +39,11 @@ TIME_OF = {"messages": "time", "exchanges": "request_time", "records": "time"}
 
 
 class CaptureSource(DataSource):
-    """The data source `wireanalyze`."""
+    """The data source `wireanalyze` of Spark: a table of captures, with columns and filters pushed down."""
 
     @classmethod
     def name(cls) -> str:
-        """Returns what follows format()."""
+        """Returns the name of the format for spark.read.format()."""
         return FORMAT
 
     def schema(self) -> StructType:

@@ -46,6 +46,6 @@ class _PandasFinder(MetaPathFinder):
     """Finds that there is no pandas."""
 
     def find_spec(self, fullname: str, path: object, target: object = None, /) -> None:
-        """Raises ModuleNotFoundError for pandas."""
+        """Raises ModuleNotFoundError for pandas; leaves other modules to the next finder."""
         if fullname == "pandas":
             raise ModuleNotFoundError(name=fullname)

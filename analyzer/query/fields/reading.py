@@ -65,7 +65,7 @@ class FieldReader:
         self._resolvers: dict[str, NameResolver] = {}
 
     def forget(self) -> None:
-        """Drops all decoded values."""
+        """Drops all decoded values, so that the next call decodes again."""
         self._bodies.forget()
 
     def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:

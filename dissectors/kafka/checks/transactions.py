@@ -49,7 +49,7 @@ class TransactionTimeouts(Check):
             known.began = event.time
 
     def end(self, event: MessageEvent) -> None:
-        """Notes an EndTxn request."""
+        """Notes an EndTxn request of a known producer, whose answer ends the transaction."""
         id = text(event.values, "transactionalId")
         if id in self.producers:
             self.await_answer(event, id)
