@@ -8,7 +8,7 @@ formatted together, and so are all rows if the line has no slot.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -101,7 +101,7 @@ class RowWriter:
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.flatten_cells(merged[0])
             return
-        yield from _split_pieces(self._write_with_bodies(rows, merged))
+        yield from self._write_with_bodies(rows, merged)
 
     def _write_with_bodies(self, rows: Ints, frame: Sequence[Cells | BodySlot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
@@ -121,12 +121,13 @@ class RowWriter:
         found: list[bytes | None] = lines.tolist()
         del lines
         rest = self._form.format_rows(self.reader, rows[left]) if left.any() else iter(())
-        return (next(rest) if line is None else line for line in found)
+        return _join_lines(found, rest)
 
 
-def _split_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the same text in larger pieces; long lines are not copied."""
-    while some := list(islice(lines, _AT_ONCE)):
+def _join_lines(lines: Sequence[bytes | None], rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the text of all lines in larger pieces, with those of `rest` for None; long lines are not copied."""
+    for begin in range(0, len(lines), _AT_ONCE):
+        some = [next(rest) if line is None else line for line in lines[begin : begin + _AT_ONCE]]
         if sum(map(len, some)) > len(some) * _LONG:
             yield from some
         else:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from dissectors.field import FieldSpec
 from dissectors.kafka.codecs import CODECS
@@ -111,6 +111,9 @@ class Head(NamedTuple):
         is_settled = batch["timestampType"] == TIMESTAMP_TYPES[1]
         return cls(total, base, first_time, batch["maxTimestamp"] if is_settled else None)
 
+
+HeadValues: TypeAlias = tuple[int, int, int, int | None]
+"""A Head, also as a plain tuple, for it takes a while to make thousands of them."""
 
 CUT = -1
 """In place of a magic: what is left of an entry that was cut."""

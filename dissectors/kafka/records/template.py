@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.kafka.records import layout
-from dissectors.kafka.records.batches import Batch, read_batches
-from dissectors.kafka.records.values import fill, record_values
+from dissectors.kafka.records.batches import read_batches
+from dissectors.kafka.records.values import Found, fill, record_values
 from dissectors.symbolic import NotTemplatable, TemplateBuilder
 from dissectors.symbolic_values import Extent, NestedValue, Term, plain
 from dissectors.wire.budget import USUAL, Budget
@@ -72,7 +72,7 @@ def read_many(contents: Sequence[bytes], numbers: Sequence[tuple[int, ...]]) -> 
     return [entries for some in _split_into_runs(found, _size) for entries in _fill_entries(some)]
 
 
-_Entries: TypeAlias = tuple[Any, list[tuple[Any, Batch]]]
+_Entries: TypeAlias = tuple[Any, list[Found]]
 """The entries of a records field, and those of them whose batches are not read yet."""
 
 
@@ -88,7 +88,7 @@ def _entries(content: bytes, shared: Budget) -> _Entries:
 
 
 def _size(entries: _Entries) -> int:
-    return sum(batch.end - batch.at for _, batch in entries[1])
+    return sum(len(body) for _, body, _ in entries[1])
 
 
 def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
@@ -102,16 +102,13 @@ def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
 
 def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
     """Returns the records of many batches; None for those that are broken. heads: count, base offset, first time."""
-    batches = (
-        Batch(content, 0, len(content), layout.Head(count, base, time, None))
-        for content, (count, base, time) in zip(contents, heads, strict=True)
-    )
-    return [records for some in _split_into_runs(batches, lambda batch: batch.end) for records in _read_or_none(some)]
+    batches = ((content, (*head, None)) for content, head in zip(contents, heads, strict=True))
+    return [records for some in _split_into_runs(batches, lambda each: len(each[0])) for records in _read_or_none(some)]
 
 
-def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
+def _read_or_none(batches: Sequence[tuple[bytes, Any]]) -> list[Any]:
     try:
-        return list(read_batches(batches))
+        return list(read_batches(*zip(*batches, strict=True)))
     except FAILURES:
         return [None] if len(batches) == 1 else [records for batch in batches for records in _read_or_none([batch])]
 
@@ -144,7 +141,7 @@ def _batch(builder: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
             raise NotTemplatable
         return batch
     head = layout.Head(count.value, base.value, first_time.value, None)
-    (value,) = read_batches([Batch(builder.data, cursor.at, stop, head)])
+    (value,) = read_batches([builder.data[cursor.at : stop]], [head])
     extent = Extent(size, layout.BATCH_SIZE - layout.ENTRY.size, cursor.at, stop)
     batch["records"] = builder.add_nested(extent, read_records, value, (count, base, first_time))
     return batch

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.nested.structures import detect_control
 from dissectors.kafka.records import layout
-from dissectors.kafka.records.batches import Batch, read_batches
+from dissectors.kafka.records.batches import read_batches
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import embed
@@ -42,24 +42,27 @@ def record_values(data: bytes, budget: Budget) -> list[dict[str, Any]]:
 
     Where the budget says so, the records of batches are left for `fill`.
     """
-    found: list[_Found] = [] if budget.later is None else budget.later
+    found: list[Found] = [] if budget.later is None else budget.later
     entries = _entries(data, budget, 1, found)
     if budget.later is None:
         fill(found)
     return entries
 
 
-def fill(found: Sequence[_Found]) -> None:
+def fill(found: Sequence[Found]) -> None:
     """Reads the records of batches into their entries. Raises one of emit.FAILURES where any are broken."""
-    for (entry, _), records in zip(found, read_batches([batch for _, batch in found]), strict=True):
+    if not found:
+        return
+    entries, bodies, heads = zip(*found, strict=True)
+    for entry, records in zip(entries, read_batches(bodies, heads), strict=True):
         entry["records"] = [_controlling(record) for record in records] if entry["control"] else records
 
 
-_Found: TypeAlias = tuple[dict[str, Any], Batch]
-"""The entry of a batch, whose records are not read yet, and where these are: all are read together."""
+Found: TypeAlias = tuple[dict[str, Any], bytes | memoryview, layout.Head]
+"""The entry of a batch, whose records are not read yet, their bytes, and its head: all are read together."""
 
 
-def _entries(data: bytes, budget: Budget, depth: int, found: list[_Found]) -> list[dict[str, Any]]:
+def _entries(data: bytes, budget: Budget, depth: int, found: list[Found]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for at, stop, magic in layout.iterate_entries(data, 0, len(data)):
         if magic == layout.CUT:
@@ -86,15 +89,16 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
     return True
 
 
-def _batch(data: bytes, budget: Budget) -> _Found:
+def _batch(data: bytes, budget: Budget) -> Found:
     entry, at = values_decoder(layout.BATCH)(data, 0, budget)
     head = layout.Head.from_values(entry)
+    body: bytes | memoryview = memoryview(data)[at:]
     if entry["compression"] != CODECS[0] and (head.total or at < len(data)):
-        data, at = decompress(entry["compression"], data[at:], budget, "records", at), 0
+        body = decompress(entry["compression"], data[at:], budget, "records", at)
     if not budget.take(head.total):
         raise Unfit  # the annotated way shows as many as a tree may have
     entry["records"] = None
-    return entry, Batch(data, at, len(data), head)
+    return entry, body, head
 
 
 def _controlling(record: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +108,7 @@ def _controlling(record: dict[str, Any]) -> dict[str, Any]:
     return record | found
 
 
-def _message(data: bytes, magic: int, budget: Budget, depth: int, found: list[_Found]) -> dict[str, Any]:
+def _message(data: bytes, magic: int, budget: Budget, depth: int, found: list[Found]) -> dict[str, Any]:
     values, at = values_decoder(layout.MESSAGES[magic])(data, 0, budget)
     message = {"offset": values["offset"], "magic": magic} | values
     if at != len(data) or not -layout.FAR < message["offset"] < layout.FAR:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, Head
+from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, HeadValues
 from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
 
 
-def read_rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901
+def read_rows(d: bytes, p: int, end: int, head: HeadValues) -> FlatRows:  # noqa: C901
     """Returns the records of a batch, in d from p to end. Raises one of emit.FAILURES where they are broken in any way.
 
     Long and flat on purpose: varints of one and two bytes, nearly all of them, are read in line, since a call for each
@@ -143,24 +143,16 @@ _WORTH_A_ROUND = 80
 """Records that NumPy takes as long for, reading and writing, as for one by one."""
 
 
-class Batch(NamedTuple):
-    """A batch whose records are in `data` from `at` to `end`, decompressed."""
+def read_batches(bodies: Sequence[bytes | memoryview], heads: Sequence[HeadValues]) -> Sequence[FlatRows | RowTable]:
+    """Returns the records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
-    data: bytes
-    at: int
-    end: int
-    head: Head
-
-
-def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | RowTable]:
-    """Returns the records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
-    if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
+    Raises one of emit.FAILURES where any are broken.
+    """
+    if sum(head[0] for head in heads) >= _WORTH_A_ROUND and "numpy" in sys.modules:
         from dissectors.kafka.records.batches.fast_path import read_tables
 
         try:
-            return read_tables(
-                [memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches]
-            )
+            return read_tables(bodies, heads)
         except (Unfit, IndexError, UnicodeDecodeError):
             pass  # broken, or odd: one by one it shows
-    return [read_rows(*batch) for batch in batches]
+    return [read_rows(bytes(body), 0, len(body), head) for body, head in zip(bodies, heads, strict=True)]

@@ -11,13 +11,14 @@ to read_rows, which raises Unfit if necessary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from itertools import accumulate, pairwise, starmap
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, Head
+from dissectors.kafka.records.layout import FAR, RECORD_MINIMUM, HeadValues
 from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable, Slices
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -121,31 +122,26 @@ class Heads(NamedTuple):
     settled: Bools
     append_time: Ints
 
+    @classmethod
+    def from_rows(cls, heads: Sequence[HeadValues]) -> Self:
+        """Makes columns of the heads of n batches, at least one."""
+        *numbers, times = zip(*heads, strict=True)
+        total, base, first_time = (np.array(column, np.int64) for column in numbers)
+        settled = np.array([time is not None for time in times], bool)
+        return cls(total, base, first_time, settled, np.array([time or 0 for time in times], np.int64))
 
-def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[RowTable]:
+
+def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[HeadValues]) -> list[RowTable]:
     """Returns the records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
     Raises Unfit or IndexError where read_rows must read them. Reference: read_rows, one record at a time;
     tests/dissectors/kafka/records/batches/test_fast_path.py compares the two.
     """
     data = b"".join((*bodies, BEHIND))
-    counts = [head.total for head in heads]
-    stops = np.cumsum([len(body) for body in bodies], dtype=np.int64)
-    begins = np.concatenate(([0], stops[:-1]))[: len(stops)]
-    times = [head.append_time for head in heads]
-    columns = columns_of(
-        data,
-        begins,
-        stops,
-        Heads(
-            np.array(counts, np.int64),
-            np.array([head.base for head in heads], np.int64),
-            np.array([head.first_time for head in heads], np.int64),
-            np.array([time is not None for time in times], bool),
-            np.array([time or 0 for time in times], np.int64),
-        ),
-    )
-    return [RowTable(columns, start, stop) for start, stop in pairwise(accumulate(counts, initial=0))]
+    stops = np.cumsum(np.fromiter(map(len, bodies), np.int64, len(bodies)))
+    begins = np.concatenate(([0], stops[:-1]))
+    columns = columns_of(data, begins, stops, Heads.from_rows(heads))
+    return list(starmap(partial(RowTable, columns), pairwise(accumulate((head[0] for head in heads), initial=0))))
 
 
 def columns_of(data: bytes, begins: Ints, stops: Ints, heads: Heads) -> FlatColumns:

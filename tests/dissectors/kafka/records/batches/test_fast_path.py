@@ -41,7 +41,7 @@ def body(records: list[tuple[int, int, bytes | None, bytes | None, list[tuple[by
     return b"".join(record(offset, time, key, value, *headers) for offset, time, key, value, headers in records)
 
 
-@given(st.lists(st.tuples(RECORDS, HEADS), max_size=4))
+@given(st.lists(st.tuples(RECORDS, HEADS), min_size=1, max_size=4))
 def test_what_kafka_writes(parts: list[tuple[list, tuple[int, int, int | None]]]) -> None:
     bodies = [body(records) for records, _ in parts]
     heads = [Head(len(records), *rest) for records, rest in parts]
@@ -95,7 +95,7 @@ def test_one_record_with_many_headers_is_left_to_the_plain_way() -> None:
     head = Head(100, 0, 0, None)
     with pytest.raises(FAILURES):
         fast_path.read_tables([data], [head])
-    (found,) = batches.read_batches([batches.Batch(data, 0, len(data), head)])
+    (found,) = batches.read_batches([data], [head])
     assert isinstance(found, FlatRows)
     assert len(found[0]["headers"]) == 1000
 
