@@ -14,13 +14,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.errors import CaptureError
 from analyzer.pipeline.file_notes import build_file_tables, merge_notes
 from analyzer.pipeline.finish import add_required_tables, finish_tables
-from analyzer.pipeline.local_run import BATCH_ROWS, SORT_KEYS, number_tasks
+from analyzer.pipeline.local_run import BATCH_ROWS, EVERY, SORT_KEYS, number_tasks
 from analyzer.pipeline.partition import build_rows
 from analyzer.pipeline.pointers import POINTER_SCHEMA
 from analyzer.pipeline.scan import build_splits, scan_splits
@@ -90,7 +91,8 @@ def _build_rows(
 ) -> Iterator[TableBatch]:
     """Rows of a table, or what they are summed up from. Raises CaptureError for a file that has vanished."""
     every = _read_pointers(files, options)
-    mine = [batch.filter(pa.array(number_tasks(batch.column(0), share.of) == share.number)) for batch in every]
+    tasks = ((batch, number_tasks(batch.column(0), share.of)) for batch in every)
+    mine = [batch.filter(pa.array(np.isin(numbers, (share.number, EVERY)))) for batch, numbers in tasks]
     pointers = pa.Table.from_batches(mine, POINTER_SCHEMA).sort_by(SORT_KEYS)
     batches = pointers.to_batches(max_chunksize=BATCH_ROWS)
     for found in build_rows(batches, files, options, None, (table,), wanted):

@@ -18,7 +18,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.pointers import BEHIND, PACKET, count_packets, read_capture, read_data, read_offsets
+from analyzer.pipeline.pointers import (
+    BEHIND,
+    PACKET,
+    SECRETS_KEY,
+    SecretsPlace,
+    count_packets,
+    read_capture,
+    read_data,
+    read_offsets,
+    read_secrets_note,
+)
 from analyzer.pipeline.state_file import ConnectionState
 
 
@@ -155,7 +165,8 @@ PACKET_BYTES = 128
 class PointerQueue:
     """Pointers as they come, looked at before they are taken.
 
-    notes: what was told of files. idle: connections that have a state and no packet, as far as that is known.
+    notes: what was told of files. secrets: where key logs are. idle: connections that have a state and no packet, as
+    far as that is known.
     """
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -165,16 +176,15 @@ class PointerQueue:
         self._left: dict[bytes, ConnectionState] = {}
         self._unmet: list[bytes] = []
         self.notes: list[bytes] = []
+        self.secrets: list[SecretsPlace] = []
         self.idle: deque[tuple[bytes, ConnectionState]] = deque()
 
     def peek(self) -> PacketPointers | None:
         """Returns the next pointers, at least one; None at the end."""
         while self._ahead is None and (batch := next(self._batches, None)) is not None:
-            # Notes have no connection, and so are sorted before all packets.
-            notes = int(np.searchsorted(np.diff(read_offsets(batch.column(0))) > 0, True))
-            self.notes += batch.column(3)[:notes].to_pylist()
-            if notes < len(batch):
-                self._ahead = self._unpack_pointers(batch.slice(notes))
+            batch = self._take_notes(batch)
+            if len(batch):
+                self._ahead = self._unpack_pointers(batch)
         if self._ahead is None:
             self._ahead = self._merger.add(None, None)
             self._settle(set(), b"")
@@ -201,6 +211,16 @@ class PointerQueue:
     def restore_state(self, connection: bytes, left: ConnectionState) -> None:
         """Restores the state of a connection whose packets are next."""
         self._left[connection] = left
+
+    def _take_notes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Takes note of what is no connection, which is sorted before all connections; returns the others."""
+        sizes = np.diff(read_offsets(batch.column(0)))
+        notes, first = np.searchsorted(sizes, (1, SECRETS_KEY.size + 1)).tolist()
+        texts = batch.column(3)[:first].to_pylist()
+        self.notes += texts[:notes]
+        for note in texts[notes:]:
+            self.secrets += read_secrets_note(note)
+        return batch.slice(first)
 
     def _unpack_pointers(self, batch: pa.RecordBatch) -> PacketPointers | None:
         """The packets that are ahead with a batch without notes; its states are put aside."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from analyzer.capture.records import ScanState
 from analyzer.columns.arrays import Ints
+from analyzer.pipeline.pointers import flag_secrets_notes
 from analyzer.pipeline.scan import build_splits, scan_splits
 from analyzer.pipeline.state_file import OpenStates
 from analyzer.pipeline.task import TaskResult, TaskWork
@@ -27,6 +28,9 @@ MOST_BYTES = 512 << 20
 """Bytes of pointers in one task; the offsets of an array end at 2 GiB."""
 
 BATCH_ROWS = 1 << 10
+
+EVERY = -1
+"""In place of the number of a task: all tasks."""
 
 
 def run_tasks(begins: Mapping[int, ScanState], states: OpenStates, work: TaskWork) -> Iterator[TaskResult]:
@@ -61,14 +65,13 @@ def _divide_by_connection(batches: Sequence[pa.RecordBatch], count: int) -> list
     for batch in batches:
         numbers = number_tasks(batch.column(0), count)
         for number, part in enumerate(parts):
-            if len(mine := np.flatnonzero(numbers == number)):
+            if len(mine := np.flatnonzero(np.isin(numbers, (number, EVERY)))):
                 part.append(batch.take(pa.array(mine)))
     return parts
 
 
 def number_tasks(connections: pa.Array, count: int) -> Ints:
-    """Returns the task of each row, the same in all processes."""
+    """Returns the task of each row, the same in all processes: EVERY for a note that all of them need."""
     encoded = connections.dictionary_encode()
     numbers = np.array([zlib.crc32(name) % count for name in encoded.dictionary.to_pylist()], np.int64)
-    found: Ints = numbers[encoded.indices.to_numpy()]
-    return found
+    return np.where(flag_secrets_notes(connections), EVERY, numbers[encoded.indices.to_numpy()])

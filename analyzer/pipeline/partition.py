@@ -91,7 +91,7 @@ def _split_partition(
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
         origins = PacketOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = PartitionPart(queue, capture, files, origins)
-        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
+        secrets = find_secrets(options, files, [each for each in queue.secrets if files[each.file].capture == capture])
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(carry, codec, session, part, origins)
             session.load(carrier.list_ended_streams)

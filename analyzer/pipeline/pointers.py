@@ -5,7 +5,9 @@ the packets of one connection out of one piece of a file, in the order of the fi
 its first packet, and no other packet of the bundle comes before that. So bundles of one file follow one another, and
 those of several files are merged where they arrive (ingest.py). `payload` has the bytes that lie in no file
 (reassembled IP fragments), or in one that the other end may not be able to open. A row without a connection is a note
-(JSON) about a file. Notes travel with the bundles, so that they come exactly once.
+(JSON) about a file. Notes travel with the bundles, so that they come exactly once. Where key logs lie in captures is
+told in notes of their own, and all who make rows need to know. Their connection is a number in place of an address, and
+they come before all bundles.
 
 `connection` begins with capture and ports, because sorting compares the first eight bytes cheaply.
 """
@@ -14,8 +16,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,7 @@ import pyarrow as pa
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
+from analyzer.columns.arrays import Bools, Ints, argsort_stable, find_runs, rank_in_runs
 
 POINTER_COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY, payload BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""
@@ -66,6 +68,10 @@ POINTER_SCHEMA = pa.schema(
 )
 _HEAD = struct.Struct(">IHH")
 _IPV4 = _HEAD.size + 8
+"""Bytes of the shortest connection."""
+
+SECRETS_KEY = struct.Struct(">II")
+"""The connection of a row that says where key logs are: 0 in place of a capture, and any number."""
 
 
 class ConnectionKeys:
@@ -143,9 +149,35 @@ def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
     return pa.record_batch(list(row), schema=POINTER_SCHEMA)
 
 
+class SecretsPlace(NamedTuple):
+    """Where a key log lies: the number of its file, and location and length there (unpacked)."""
+
+    file: int
+    at: int
+    length: int
+
+
+def build_secrets_note(places: Sequence[SecretsPlace], keys: Sequence[int] = (0,)) -> pa.RecordBatch:
+    """Builds a row that says where key logs are for each of the keys."""
+    count, note = len(keys), json.dumps(places).encode()
+    columns = [[SECRETS_KEY.pack(0, key) for key in keys], [0] * count, [0] * count, [note] * count, [b""] * count]
+    return pa.record_batch(columns, schema=POINTER_SCHEMA)
+
+
+def read_secrets_note(note: bytes) -> list[SecretsPlace]:
+    """Reads the column `packet` of such a row."""
+    return [SecretsPlace(*place) for place in json.loads(note)]
+
+
+def flag_secrets_notes(connections: pa.Array) -> Bools:
+    """Returns which rows say where key logs are."""
+    found: Bools = np.diff(read_offsets(connections)) == SECRETS_KEY.size
+    return found
+
+
 def count_packets(batch: pa.RecordBatch) -> Ints:
     """Returns the number of packets in each row: 0 for notes and states of connections."""
-    bundles = (np.diff(read_offsets(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
+    bundles = (np.diff(read_offsets(batch.column(0))) >= _IPV4) & (batch.column(2).to_numpy() >= 0)
     return np.where(bundles, np.diff(read_offsets(batch.column(3))) // PACKET.itemsize, 0)
 
 

@@ -22,9 +22,10 @@ import pyarrow as pa
 
 from analyzer.capture.range_reader import LOOK, EarlierRange, RangeReader
 from analyzer.capture.records import CaptureRange, ScanState
+from analyzer.capture.store import POSITION
 from analyzer.errors import CaptureError
 from analyzer.pipeline.file_notes import FileNote
-from analyzer.pipeline.pointers import ConnectionKeys, build_note, pack_block
+from analyzer.pipeline.pointers import ConnectionKeys, SecretsPlace, build_note, build_secrets_note, pack_block
 from analyzer.pipeline.sources import LARGEST_REMOTE, CaptureFile
 from analyzer.pipeline.worker_setup import set_up_process
 from analyzer.tables.options import Options
@@ -33,7 +34,7 @@ from analyzer.tables.options import Options
 def scan_splits(
     splits: Iterable[FileSplit], files: Sequence[CaptureFile], options: Options
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the pointers of splits, and a note about each."""
+    """Yields the pointers of splits, a note about each, and a note where key logs are if they have any."""
     set_up_process()
     for split in splits:
         file = files[split.file]
@@ -50,6 +51,8 @@ def scan_splits(
             return RangeReader(file.path, split.stretch, earlier)
 
         yield from _scan_file(split.file, file, open_range, shuffled=options.shuffled)
+        if split.is_resumed:
+            yield from _find_earlier_secrets(split, file)
 
 
 def scan_contents(
@@ -75,7 +78,7 @@ def scan_contents(
 def _scan_file(
     number: int, file: CaptureFile, opened: Callable[[], RangeReader], *, shuffled: bool
 ) -> Iterator[pa.RecordBatch]:
-    note = FileNote.from_file(file)
+    note, secrets = FileNote.from_file(file), []
     try:
         _check_unchanged(file)
         with opened() as packets:
@@ -84,7 +87,7 @@ def _scan_file(
                 for place, block in packets.blocks():
                     yield from pack_block(block, place, number, connections, packets.store, shuffled=shuffled)
             finally:
-                note = note.complete(packets)
+                note, secrets = note.complete(packets), packets.info.secrets
         _check_unchanged(file)
     except ChangedFileError as error:
         note = replace(note, error=str(error))
@@ -96,6 +99,25 @@ def _scan_file(
     except OSError as error:
         note = replace(note, error=f"Cannot read the rest of {file.path}: {error.strerror or error}.")
     yield build_note(number, asdict(note))
+    yield from _note_secrets(number, file, secrets)
+
+
+def _find_earlier_secrets(split: FileSplit, file: CaptureFile) -> Iterator[pa.RecordBatch]:
+    """Notes the key logs in the part of a file that an earlier run has read; that run tells what is wrong with it."""
+    assert split.stretch.begin is not None
+    try:
+        with RangeReader(file.path, CaptureRange(None, split.stretch.begin.position)) as packets:
+            for _ in packets.scanner.blocks_for(split.stretch.begin.position):
+                pass
+            yield from _note_secrets(split.file, file, packets.info.secrets)
+    except (CaptureError, OSError):
+        return
+
+
+def _note_secrets(number: int, file: CaptureFile, found: Sequence[tuple[int, int]]) -> Iterator[pa.RecordBatch]:
+    """The note where the key logs of a file are; who makes rows cannot open a remote one."""
+    if found and not file.remote:
+        yield build_secrets_note([SecretsPlace(number, at & POSITION, length) for at, length in found])
 
 
 class ChangedFileError(CaptureError):
@@ -128,11 +150,15 @@ MOST_EARLIER = 4
 
 @dataclass(frozen=True, slots=True)
 class FileSplit:
-    """A part of a file (its number) for one task; `earlier`: what may be looked back into, the nearest first."""
+    """A part of a file (its number) for one task; `earlier`: what may be looked back into, the nearest first.
+
+    is_resumed: what comes before it in its file was read by an earlier run.
+    """
 
     file: int
     stretch: CaptureRange
     earlier: Sequence[tuple[int, CaptureRange]] = ()
+    is_resumed: bool = False
 
     @property
     def first(self) -> bool:
@@ -186,7 +212,8 @@ def build_splits(
         end = file.size if file.plain else None
         ends = [*(each.position for each in cuts.get(number, ())), end]
         for begin, stop in zip([begins.get(number), *cuts.get(number, ())], ends, strict=True):
-            found.append(FileSplit(number, CaptureRange(begin, stop), _list_earlier_ranges(number, begin, files, cuts)))
+            earlier = _list_earlier_ranges(number, begin, files, cuts)
+            found.append(FileSplit(number, CaptureRange(begin, stop), earlier, begin is not None and number in begins))
     return found
 
 

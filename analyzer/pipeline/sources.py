@@ -119,7 +119,7 @@ class CaptureGroups:
         """Returns all files: captures by name, and their files in natural order."""
         return tuple(
             replace(file, capture=capture)
-            for capture, (_, files) in enumerate(sorted(self._captures.items()))
+            for capture, (_, files) in enumerate(sorted(self._captures.items()), 1)
             for file in sorted(files.values(), key=lambda file: (_build_natural_key(file.path), file.path))
         )
 
@@ -138,7 +138,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 @dataclass(frozen=True, slots=True)
 class CaptureFile:
-    """One file. `capture` counts captures from 0; files of a capture follow one another.
+    """One file. `capture` counts captures from 1; files of a capture follow one another.
 
     capture_name, name: as the columns `capture` and `file` have them. size, changed: bytes, and when it was written to
     last (ns), when it was found. plain: neither compressed nor remote. remote: `path` is a URI that only Spark reads.

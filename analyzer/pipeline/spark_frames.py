@@ -83,10 +83,12 @@ def read_pointers(
     files: Sequence[CaptureFile],
     options: Options,
     begins: Mapping[int, ScanState] = MappingProxyType({}),
+    partitions: int = 1,
 ) -> DataFrame:
-    """Returns the pointers of files, and a note about each split. begins: as for split_files().
+    """Returns the pointers of files, and notes about each split. begins: as for split_files().
 
-    Payload travels with the pointers of all files if one of them is remote.
+    partitions: how many make rows, so as often there is each note that all of them need. Payload travels with the
+    pointers of all files if one of them is remote.
     """
     from analyzer.pipeline.pointers import POINTER_COLUMNS
 
@@ -99,12 +101,14 @@ def read_pointers(
     tasks = min(len(every), choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
 
     def scan_files(task: int) -> Iterator[pa.RecordBatch]:
+        from analyzer.pipeline.partition_keys import repeat_notes
         from analyzer.pipeline.progress import count_batches
         from analyzer.pipeline.scan import scan_splits
 
         for split in every[task::tasks]:  # large files lie beside one another
             size = split.count_bytes(files[split.file])
-            yield from count_batches(scan_splits([split], files, chosen), size, options.counts)
+            for batch in count_batches(scan_splits([split], files, chosen), size, options.counts):
+                yield repeat_notes(batch, partitions)
 
     local = map_numbers(spark, tasks, scan_files, POINTER_COLUMNS)
     return local if remote is None else local.unionAll(remote)
@@ -144,7 +148,7 @@ def read_sorted_pointers(
     from analyzer.pipeline.state_file import read_states
 
     count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))
-    found = [read_pointers(spark, files, options, begins)] if files else []
+    found = [read_pointers(spark, files, options, begins, count)] if files else []
     if states is not None and states.paths:
         paths, captures = states
 

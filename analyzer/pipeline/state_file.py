@@ -239,7 +239,7 @@ class OpenStates(NamedTuple):
         """
         numbers: dict[str, int] = {escape_surrogates(file.capture_name): file.capture for file in files}
         for name in sorted(set(captures) - numbers.keys()):
-            numbers[name] = max(numbers.values(), default=-1) + 1
+            numbers[name] = max(numbers.values(), default=0) + 1
         return cls([os.path.join(folder, name) for name in names], numbers)
 
     def read_rows(self) -> Iterator[pa.RecordBatch]:

@@ -5,45 +5,36 @@ No secret travels through Spark: workers read key logs where they lie, as they r
 
 from __future__ import annotations
 
-import os
-import stat
-import struct
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
-from analyzer.capture.pcapng_format import MAGIC, SECRETS, TLS_KEY_LOG
-from analyzer.capture.sources import ByteSource, PositionedFile
 from analyzer.errors import CaptureError
 from analyzer.pipeline.open_captures import LIBRARY
+from analyzer.pipeline.pointers import SecretsPlace
+from analyzer.pipeline.sources import CaptureFile
 from analyzer.tables.options import Options
 
 if TYPE_CHECKING:
     from analyzer.tls.key_files import KeyRing
 
-MOST_FILES, MOST_BYTES = 4096, 64 << 20
-"""Captures whose secrets a worker remembers, and the bytes of these."""
-
-PART = 1 << 20
-"""Bytes of a file that are searched at a time."""
-
-STEP = 1 << 16
-"""Bytes of a compressed file that are decompressed at a time, until its first bytes are there."""
+MOST_BYTES = 64 << 20
+"""Bytes of key logs in the files of a capture that are read."""
 
 
-def find_secrets(options: Options, paths: Iterable[str]) -> KeyRing | None:
-    """Returns what decrypts the connections of the captures at `paths`, or None. Raises UserError.
+def find_secrets(options: Options, files: Sequence[CaptureFile], places: Iterable[SecretsPlace]) -> KeyRing | None:
+    """Returns what decrypts the connections of a capture, or None. Raises UserError.
 
-    No source of LIBRARY is in use.
+    places: where key logs are in its `files`. No source of LIBRARY is in use.
     """
     from analyzer.tls.key_files import has_cryptography  # lazy: most runs need no keys
 
-    files = options.key_logs, options.private_keys, options.key_password
-    embedded = tuple(filter(None, (_EMBEDDED.read_secrets(path) for path in paths)))
-    if options.key_logs or options.private_keys or (embedded and has_cryptography()):
-        return _extend_key_ring(*files, embedded) if embedded else _load_key_ring(*files)
+    own = options.key_logs, options.private_keys, options.key_password
+    where = tuple((files[file], at, length) for file, at, length in sorted(set(places)))
+    embedded = _read_key_logs(where) if where and has_cryptography() else ()
+    if options.key_logs or options.private_keys or embedded:
+        return _extend_key_ring(*own, embedded) if embedded else _load_key_ring(*own)
     return None
 
 
@@ -62,108 +53,28 @@ def _extend_key_ring(
     return _load_key_ring(logs, keys, password).extend(embedded)
 
 
-class _EmbeddedSecrets:
-    """Key logs that captures hold, by file as it is now; those that were used longest ago go first."""
+@lru_cache(maxsize=2)
+def _read_key_logs(places: tuple[tuple[CaptureFile, int, int], ...]) -> tuple[bytes, ...]:
+    """Returns the key logs at these places (file, location, length), MOST_BYTES of them at most.
 
-    def __init__(self) -> None:
-        self._found: OrderedDict[tuple[str, int, int, int], bytes] = OrderedDict()
-        self.size = 0
-
-    def read_secrets(self, path: str) -> bytes:
-        """Returns the key logs in a capture; none if it cannot be read, which whoever reads the packets tells."""
-        try:
-            status = os.stat(path)
-            key = path, status.st_ino, status.st_size, status.st_mtime_ns
-            if key not in self._found:
-                self._add(key, _read_embedded(path) if stat.S_ISREG(status.st_mode) else b"")
-            self._found.move_to_end(key)
-            return self._found[key]
-        except (CaptureError, OSError):
-            return b""
-
-    def _add(self, key: tuple[str, int, int, int], text: bytes) -> None:
-        self._found[key] = text
-        self.size += len(text)
-        while len(self._found) > 1 and (len(self._found) > MOST_FILES or self.size > MOST_BYTES):
-            self.size -= len(self._found.popitem(last=False)[1])
-
-
-_EMBEDDED = _EmbeddedSecrets()
-
-
-def _read_embedded(path: str) -> bytes:
-    """Returns the key logs of a pcapng file, MOST_BYTES of them. Raises CaptureError and OSError.
-
-    A file is read and not mapped, because it may be cut at any moment. A compressed one is decompressed as a whole only
-    if it is pcapng; whoever reads its packets next finds it open.
+    What cannot be read is left out; whoever reads the packets tells.
     """
-    with open(path, "rb") as file:
-        source: ByteSource = PositionedFile(os.dup(file.fileno()))
+    found: list[bytes] = []
+    left = MOST_BYTES
+    for file, at, length in places:
+        with suppress(CaptureError, OSError):
+            found.append(_read_file(file, at, min(length, left)))
+            left -= len(found[-1])
+    return tuple(found)
+
+
+def _read_file(file: CaptureFile, at: int, length: int) -> bytes:
+    """Bytes of a capture, decompressed. A plain file is read and not mapped, because it may be cut at any moment."""
+    if file.plain:
+        with open(file.path, "rb") as data:
+            data.seek(at)
+            return data.read(length)
     try:
-        compression = recognise_compression(bytes(source.window(0, LONGEST_MAGIC)))
-        if compression is not None and _unpack_magic(source, compression) == MAGIC:
-            try:
-                return _join_secrets(LIBRARY.open_source(path))
-            finally:
-                LIBRARY.trim()
-        return _join_secrets(source) if bytes(source.window(0, len(MAGIC))) == MAGIC else b""
+        return bytes(LIBRARY.open_source(file.path).window(at, length))
     finally:
-        source.close()
-
-
-def _unpack_magic(source: ByteSource, compression: str) -> bytes:
-    """Returns the first decompressed bytes of a file; none if it is damaged."""
-    from analyzer.capture.unpack import ERRORS, Unpacker  # lazy: it imports four codecs, which few captures need
-
-    unpacker, found = Unpacker(compression), b""
-    try:
-        for begin in range(0, source.size(), STEP):
-            for piece in unpacker.feed(bytes(source.window(begin, STEP))):
-                found += piece[: len(MAGIC)]
-                if len(found) >= len(MAGIC):
-                    return found[: len(MAGIC)]
-    except ERRORS:
-        pass
-    return b""
-
-
-def _join_secrets(source: ByteSource) -> bytes:
-    parts, size = [], 0
-    for text in _find_secrets_blocks(source):
-        parts.append(text)
-        size += len(text)
-        if size >= MOST_BYTES:
-            break
-    return b"".join(parts)
-
-
-def _find_secrets_blocks(source: ByteSource) -> Iterator[bytes]:
-    """Yields the text of Decryption Secrets Blocks, wherever they stand.
-
-    A search for their kind of secrets costs a hundredth of walking from block to block. Blocks do not overlap.
-    """
-    begin, end, width = 0, 0, 4
-    while len(data := bytes(source.window(begin, PART + width - 1))) >= width:
-        for order in "<>":
-            kind = struct.pack(f"{order}I", TLS_KEY_LOG)
-            at = data.find(kind)
-            while at >= 0:
-                if begin + at - 8 >= end and (found := _read_block(source, begin + at - 8, order)) is not None:
-                    text, end = found
-                    yield text
-                at = data.find(kind, at + 1)
-        begin += PART
-
-
-def _read_block(source: ByteSource, begin: int, order: str) -> tuple[bytes, int] | None:
-    """Returns the text of a block at a place, and where the block ends; None if there is no such block."""
-    head = source.window(begin, 16)
-    if len(head) < 16:
-        return None
-    kind, length, _, size = struct.unpack(f"{order}4I", head)
-    if kind != SECRETS or not 20 <= length <= MOST_BYTES or size > length - 20:
-        return None
-    end = begin + length
-    if source.window(end - 4, 4) != struct.pack(f"{order}I", length):
-        return None
-    return bytes(source.window(begin + 16, size)), end
+        LIBRARY.trim()

@@ -16,9 +16,11 @@ from typing import Any
 import pyarrow as pa
 
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.records import RecordBlock
+from analyzer.capture.range_reader import RangeReader
+from analyzer.capture.records import CaptureRange, RecordBlock
 from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.finish import TOPIC_COLUMNS, add_required_tables, finish_tables, replace_ids
+from analyzer.pipeline.pointers import SecretsPlace
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.session import Analysis
@@ -64,10 +66,19 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
         packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
         known, orders = make_rules(merge_rules(options.decode_as))
-        secrets = find_secrets(options, [file.path for file in inputs])
+        secrets = find_secrets(options, files, list_secrets(files, inputs))
         with Analysis(packets, known, orders=orders, secrets=secrets) as session:
             found = build_tables(session.load(), origins, options, named=add_required_tables(TABLES))
             yield from finish_tables(found, TABLES)
+
+
+def list_secrets(files: Sequence[CaptureFile], some: Sequence[CaptureFile]) -> Iterator[SecretsPlace]:
+    """Where key logs are in some of the files."""
+    for file in some:
+        with RangeReader(file.path, CaptureRange()) as packets:
+            for _ in packets.blocks():
+                pass
+            yield from (SecretsPlace(files.index(file), at, length) for at, length in packets.info.secrets)
 
 
 def rows_by_table(found: Iterable[TableBatch]) -> Rows:

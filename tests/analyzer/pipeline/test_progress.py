@@ -49,7 +49,7 @@ def test_a_scan_is_counted_as_it_passes(tmp_path: Path) -> None:
 
     bundles = [np.zeros(count, PACKET).tobytes() for count in (4, 1)]
     batches = [
-        pa.record_batch([pa.array([b"a", b"b"]), [0, 0], [1, 9], bundles, [b"", b""]], schema=POINTER_SCHEMA),
+        pa.record_batch([pa.array([bytes(16), b"b" * 16]), [0, 0], [1, 9], bundles, [b"", b""]], schema=POINTER_SCHEMA),
         build_note(0, {"a": 1}),
     ]
     assert list(count_batches(iter(batches), 9, str(tmp_path))) == batches

@@ -27,7 +27,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-WHOLE = ["0 a/1.pcap.old", "0 a/2.pcap", "0 a/10.pcap", "1 b/y.pcap", "2 b/c/x.cap"]
+WHOLE = ["1 a/1.pcap.old", "1 a/2.pcap", "1 a/10.pcap", "2 b/y.pcap", "3 b/c/x.cap"]
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ WHOLE = ["0 a/1.pcap.old", "0 a/2.pcap", "0 a/10.pcap", "1 b/y.pcap", "2 b/c/x.c
         ([""], WHOLE),
         (["b", "a"], WHOLE),
         (["a", "a/2.pcap", "b", "a/../b"], WHOLE),
-        (["a/10.pcap", "a/2.pcap"], ["0 a/2.pcap", "0 a/10.pcap"]),
-        (["a/*.pcap"], ["0 a/2.pcap", "0 a/10.pcap"]),
-        (["b/**/*.*ap", "a/2.pcap"], ["0 a/2.pcap", "1 b/y.pcap", "2 b/c/x.cap"]),
+        (["a/10.pcap", "a/2.pcap"], ["1 a/2.pcap", "1 a/10.pcap"]),
+        (["a/*.pcap"], ["1 a/2.pcap", "1 a/10.pcap"]),
+        (["b/**/*.*ap", "a/2.pcap"], ["1 a/2.pcap", "2 b/y.pcap", "3 b/c/x.cap"]),
         (["?"], WHOLE),
-        (["_staging"], ["0 _staging/z.pcap"]),
+        (["_staging"], ["1 _staging/z.pcap"]),
     ],
 )
 def test_the_files_of_a_folder_are_one_capture(tree: Path, sources: list[str], files: list[str]) -> None:
@@ -96,7 +96,7 @@ def test_a_pattern_names_captures(
     monkeypatch.chdir(tree)
     found = find_captures(["a", "b"], pattern)
     names = {file.capture_name: file.capture for file in found.files}
-    assert names == {name: number for number, name in enumerate(sorted(captures))}
+    assert names == {name: number for number, name in enumerate(sorted(captures), 1)}
     relative = {name: [] for name in captures}  # type: dict[str, list[str]]
     for file in found.files:
         relative[file.capture_name].append(os.path.relpath(file.path, tree))
