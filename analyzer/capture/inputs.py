@@ -23,6 +23,7 @@ from analyzer.capture.growing import GrowingFile
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
 from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.capture.records import (
+    BlockSize,
     CaptureInfo,
     CaptureRange,
     RecordBlock,
@@ -49,7 +50,7 @@ class CaptureInput:
 
     A file is recognised at once, and raises CaptureError here; a pipe or a growing file is recognised when it is read.
     `part`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
-    is not its path. `written`: the file is being written, and is open already.
+    is not its path. `written`: the file is being written, and is open already. `block_size`: that of the timeline.
     """
 
     def __init__(
@@ -65,11 +66,12 @@ class CaptureInput:
         part: CaptureRange | None = None,
         called: str | None = None,
         written: FollowedFile | None = None,
+        block_size: BlockSize | None = None,
     ) -> None:
         path = os.fspath(name)
         self.info = CaptureInfo(called or ("standard input" if path == "-" else path))
         self._findings = findings
-        self._block = block
+        self._block, self._block_size = block, block_size or BlockSize()
         self._hopper: RecordScanner | None = None
         self.source: ByteSource
         self._feed: ByteFeeder
@@ -129,11 +131,6 @@ class CaptureInput:
         if self._feed.final:
             scanner.finish()
 
-    def adapt_blocks(self, connections: int) -> None:
-        """Sets how large blocks may grow, by the connections in the last one."""
-        if self._hopper is not None:
-            self._hopper.adapt_blocks(connections)
-
     def reread(self) -> Iterator[RecordBlock]:
         """Yields the records of blocks() again, as far as they were read and not released."""
         if self._hopper is None:
@@ -161,6 +158,7 @@ class CaptureInput:
         while len(head := bytes(self.source.window(0, need))) < need and self._feed.fill():
             pass
         self._hopper = self._make(head, self.info, self._findings)
+        self._hopper.block_size = self._block_size
         return self._hopper
 
     def _make(self, head: bytes, info: CaptureInfo, findings: list[Finding]) -> RecordScanner:

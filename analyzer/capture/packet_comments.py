@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from analyzer.capture import pcapng_format
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
+from analyzer.columns.arrays import list_distinct
 from analyzer.columns.tables import ColumnTable
 from dissectors.slotted import make_slotted
 
@@ -29,15 +30,17 @@ class PacketComments(ColumnTable):
     def __init__(self, store: Store, files: Sequence[CaptureInfo]) -> None:
         super().__init__()
         self._store = store
-        self._files = [_FileProgress(info) for info in files]
+        self._files = {info.file: _FileProgress(info) for info in files}
 
     def restrict_to(self, info: CaptureInfo) -> None:
         """Makes the next records those of one more file alone."""
-        self._files = [_FileProgress(info)]
+        self._files = {info.file: _FileProgress(info)}
 
     def number_comments(self, records: RecordBlock, before: int) -> None:
         """Adds the comments on the next records of the timeline, which follow `before` others."""
-        parts = [_of_file(each, records) for each in self._files if each.placed < len(each.info.comments)]
+        files = self._files if len(self._files) == 1 else list_distinct(records.at >> SHIFT).tolist()
+        read = (self._files[file] for file in files)
+        parts = [_of_file(each, records) for each in read if each.placed < len(each.info.comments)]
         if not parts:
             return
         rows, at, length = (np.concatenate(column) for column in zip(*parts, strict=True))

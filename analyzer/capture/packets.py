@@ -22,7 +22,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.inputs import CaptureInput
 from analyzer.capture.packet_comments import PacketComments
 from analyzer.capture.packet_decoder import FoundFragment, PacketCounts, PacketDecoder
-from analyzer.capture.records import CaptureInfo, RecordBlock, ScanState
+from analyzer.capture.records import BlockSize, CaptureInfo, RecordBlock, ScanState
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.capture.succession import FileSuccession, SuccessionFile
@@ -39,6 +39,9 @@ ReaderName = Literal["native", "scapy"]
 
 RETAINED_BYTES = 64 << 20
 """Approximate bytes that the arrays of one block take."""
+
+MERGED = 1 << 13
+"""Records of a block of several captures: each block costs as much as some thousand records."""
 
 MARKED, MOST_MARKS = 1 << 14, 1 << 12
 """Packets between two places up to which a spool can be released; of too many places every second one is dropped."""
@@ -139,11 +142,12 @@ class PacketReader(SelfClosing):
         self._watch, self._learn = watch, learn
         self._stop = threading.Event()
         self._block, self._spool_limit = block, spool_limit
+        self._block_size = BlockSize()
         self._inputs: list[CaptureInput] = []
         self.files: list[CaptureInfo] = []
         """Descriptions of the captures, in their order; the list stays the same object."""
         self._marks = deque[_Mark]()
-        self._past = self._reported_problems = 0
+        self._position = self._reported_problems = 0
         self._reported_removed = 1
         try:
             for name in () if isinstance(inputs, FileSuccession) else inputs:
@@ -163,6 +167,7 @@ class PacketReader(SelfClosing):
             stop=self._stop,
             spool_limit=self._spool_limit,
             written=part,
+            block_size=self._block_size,
         )
         self._inputs.append(one)
         self.files.append(one.info)
@@ -178,7 +183,7 @@ class PacketReader(SelfClosing):
         """Bytes of the captures that have been read; with scapy's reader those of their packets alone."""
         if self.reader == "scapy":
             return self.counts.bytes
-        return self._past + sum(one.position for one in self._inputs)
+        return self._position
 
     @property
     def follows(self) -> bool:
@@ -209,31 +214,37 @@ class PacketReader(SelfClosing):
             return
         libc.keep_free(RETAINED_BYTES)
         before = 0
-        records_of_all = (
-            merge_captures([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
-        )
-        for records in records_of_all:
+        for records in self._merge_inputs() if self.succession is None else self._of_parts():
             if self._watch is not None:
                 self._watch(records)
-            if self._learn is not None:
-                self._read_secrets(self._learn)
             self.comments.number_comments(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
             block = make_packet_block(self._decoder, self.flows, records, before)
             before += len(records)
             removed, self._reported_removed = self._reported_removed, self.removed_before
-            self._adapt_blocks(block)
+            self._block_size.adapt(int(np.count_nonzero(np.bincount(block.flow))) if len(block) else 0)
             if len(block) or not len(records) or removed < self._reported_removed:
                 yield block
             del records, block
             self._mark(before)
         libc.give_back()
 
-    def _adapt_blocks(self, block: PacketBlock) -> None:
-        connections = int(np.count_nonzero(np.bincount(block.flow))) if len(block) else 0
-        for one in self._inputs:
-            one.adapt_blocks(connections)
+    def _merge_inputs(self) -> Iterator[RecordBlock]:
+        """Yields the records of all captures; in small blocks only if more packets may have to be waited for."""
+        waits = self._follow or not all(os.path.isfile(info.path) for info in self.files)
+        return merge_captures(list(map(self._read_input, self._inputs)), 1 if waits else MERGED)
+
+    def _read_input(self, one: CaptureInput) -> Iterator[RecordBlock]:
+        """Yields the records of one capture, and hands on the key logs that lie before them."""
+        before = 0
+        for records in one.blocks():
+            self._position += one.position - before
+            before = one.position
+            while self._learn is not None and one.info.secrets:
+                self._learn(self.store.read_bytes(*one.info.secrets.pop(0)))
+            yield records
+        self._position += one.position - before
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """Yields the records of a succession, file by file."""
@@ -244,7 +255,7 @@ class PacketReader(SelfClosing):
             self.comments.restrict_to(one.info)
             part.input = one
             try:
-                yield from one.blocks()
+                yield from self._read_input(one)
             except CaptureError as error:
                 self._tell(str(error))
             part.source.settle()
@@ -261,12 +272,6 @@ class PacketReader(SelfClosing):
     def _tell(self, problem: str) -> None:
         self.findings.append(Finding(Severity.ERROR, "damaged-capture", problem))
 
-    def _read_secrets(self, learn: Callable[[bytes], None]) -> None:
-        """Hands on the key logs that have come since the last call."""
-        for info in self.files:
-            while info.secrets:
-                learn(self.store.read_bytes(*info.secrets.pop(0)))
-
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when scapy's reader has numbered the packets."""
         for before, records in self.reread_numbered():
@@ -278,7 +283,7 @@ class PacketReader(SelfClosing):
         That holds for the native reader; several captures are read to their end.
         """
         if self.succession is None:
-            return merge_captures([one.reread() for one in self._inputs])
+            return merge_captures([one.reread() for one in self._inputs], MERGED)
         return chain.from_iterable(one.reread() for one in tuple(self._inputs))
 
     def reread_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
@@ -338,7 +343,6 @@ class PacketReader(SelfClosing):
         """Closes files of a succession that will not be read again."""
         for part in parts:
             if (one := part.input) is not None:
-                self._past += one.position
                 self._inputs.remove(one)
                 self.files.remove(one.info)
                 self.store.remove(one.info.file)

@@ -168,6 +168,17 @@ class CaptureInfo:
         self.last = last if self.last is None else max(self.last, last)
 
 
+@make_slotted(frozen=False)
+class BlockSize:
+    """The number of records to which blocks may grow; scanners of one timeline share it."""
+
+    most: int = USUAL_BLOCK
+
+    def adapt(self, connections: int) -> None:
+        """Sets it by the connections in the last block."""
+        self.most = min(max(connections * RECORDS_OF_CONNECTION, USUAL_BLOCK), LARGEST_BLOCK)
+
+
 class RecordScanner(ABC):
     """Scans the record headers of one capture, and never reads a packet.
 
@@ -183,11 +194,7 @@ class RecordScanner(ABC):
         self.is_damaged = False
         self._findings = findings
         self._limit = block
-        self._most = USUAL_BLOCK
-
-    def adapt_blocks(self, connections: int) -> None:
-        """Sets how large blocks may grow, by the connections in the last one."""
-        self._most = min(max(connections * RECORDS_OF_CONNECTION, USUAL_BLOCK), LARGEST_BLOCK)
+        self.block_size = BlockSize()
 
     def read_block(self) -> RecordBlock | None:
         """Returns the next packets whose bytes are there; None if there is none (yet)."""
@@ -202,7 +209,7 @@ class RecordScanner(ABC):
                 remaining -= len(part)
         if not parts:
             return None
-        self._limit = max(min(self._limit * 2, self._most), self._limit)
+        self._limit = max(min(self._limit * 2, self.block_size.most), self._limit)
         block = RecordBlock.concatenate(parts)
         self.info.count(block)
         return block

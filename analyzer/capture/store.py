@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.sources import Annex, ByteSource, MappedFile
-from analyzer.columns.arrays import list_distinct
+from analyzer.columns.arrays import argsort_stable, find_runs, list_distinct
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
@@ -25,6 +25,10 @@ MOST = 1 << 15
 NEAR = 1 << 20
 SPARSE = 4
 """Places are read in one call if they span at most NEAR bytes, or SPARSE times their own bytes."""
+
+
+FEW = 64
+"""Places in a source that take gather() as long as the call for the source."""
 
 
 class RemovedSource:
@@ -154,10 +158,16 @@ class Store:
         if len(self._sources) == 1 or bool((ids == first).all()):
             return self._sources[first].gather(locations & POSITION, width)
         rows = np.empty((len(locations), width), np.uint8)
-        for source in list_distinct(ids).tolist():
-            those = np.flatnonzero(ids == source)
-            rows[those] = self._sources[source].gather(locations[those] & POSITION, width)
+        order = argsort_stable(ids)
+        for begin, end in zip(*find_runs(ids[order]), strict=True):
+            those = order[begin:end]
+            rows[those] = self._sources[ids[those[0]]].gather(locations[those] & POSITION, width)
         return rows
+
+    def is_scattered(self, locations: NDArray[np.int64]) -> bool:
+        """Returns whether few of these places lie in the same source, so that gather() takes long."""
+        used = 1 if len(self._sources) == 1 else len(list_distinct(locations >> SHIFT))
+        return used > 1 and used * FEW > len(locations)
 
     def close(self) -> None:
         """Closes all sources; the annex and spools vanish."""

@@ -286,7 +286,9 @@ class TemplateDecoder:
         table, session = self._session.rows, self._session
         first, length = table.column("pieces")[rows], table.column("length")[rows]
         if lies == _ONE:
-            return session.source.store, session.engine.pieces.column("at")[first], length
+            at = session.engine.pieces.column("at")[first]
+            if not session.source.store.is_scattered(at):
+                return session.source.store, at, length
         if lies == _PAIR:
             requests = table.column("partner")[rows]
             length = length.astype(np.int64) + table.column("length")[requests]

@@ -101,3 +101,17 @@ def test_bytes_are_those_that_were_appended(monkeypatch: pytest.MonkeyPatch, tai
     assert os.read(descriptor, 1 << 16) == whole
     os.close(descriptor)
     annex.close()
+
+
+def test_rows_of_many_sources(tmp_path: Path) -> None:
+    store = Store()
+    for number in range(70):
+        (tmp_path / "file").write_bytes(bytes(range(number, number + 9)))
+        store.add(MappedFile(os.open(tmp_path / "file", os.O_RDONLY)))
+        (tmp_path / "file").unlink()
+    places = np.array([number % 70 << SHIFT | number % 11 for number in range(999)])
+    rows = store.gather(places, 3)
+    assert rows.tolist() == [list(store.read_bytes(place, 3)) for place in places.tolist()]
+    assert store.is_scattered(places)
+    assert not store.is_scattered(places[places >> SHIFT == 7])
+    store.close()

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import analyzer.capture.records
+from analyzer.capture import timeline
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.packets import PacketBlock, PacketReader
 from analyzer.errors import CaptureError
@@ -59,6 +60,18 @@ def test_merge(tmp_path: Path, times: list[list[int]], expected: str, block: int
     reading = read(files, block=block)
     assert [payload.decode() for payload in reading.payloads] == expected.split()
     assert [packet.number for packet in reading.packets] == list(range(1, len(reading.packets) + 1))
+
+
+def test_captures_in_a_row_are_looked_at_when_it_is_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a ring of thousands of files takes as long as one file, and its blocks are as large."""
+    given: list[int] = []
+    give = timeline._Lane.give
+    monkeypatch.setattr(timeline._Lane, "give", lambda lane, count: given.append(count) or give(lane, count))
+    files = [capture(tmp_path, f"{number:03}", [number * 10, number * 10 + 9]) for number in range(200)]
+    with PacketReader(files) as reader:
+        assert [len(block) for block in reader.blocks()] == [400]
+        assert reader.position == sum(file.stat().st_size for file in files)
+    assert given == [2] * 200
 
 
 @pytest.mark.parametrize(("connections", "sizes"), [(1, [1, 2, 4, 4, 4]), (2, [1, 2, 4, 8]), (9, [1, 2, 4, 8])])
