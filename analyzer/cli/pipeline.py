@@ -90,6 +90,9 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     show_default=True,
     help="delta: write tables of Delta Lake, with a log beside the Parquet files.",
 )
+@click.option(
+    "--compact", is_flag=True, help="Join small files of the tables after the run. For --format delta with --state."
+)
 @click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies, for smaller tables and a faster run.")
 @decode_as_option
 @keys_options
@@ -109,6 +112,7 @@ def command(
     settle: float | None,
     overwrite: bool,
     form: str,
+    compact: bool,
     no_fields: bool,
     decode_as: DecodeAsRules,
     limits: Limits,
@@ -145,6 +149,8 @@ def command(
     folder = require_local_folder(folder, "-o")
     state = None if state is None else require_local_folder(state, "--state")
     _check(state, close=close, settle=settle, overwrite=overwrite)
+    if compact and (state is None or form != "delta"):
+        raise UserError("--compact is for tables that grow with each run. Give --state and --format delta, too.")
     if state is None:
         job.check_folder(folder, overwrite=overwrite)
     found = find_captures(sources, pattern, needed=state is None)
@@ -173,7 +179,7 @@ def command(
                 found,
                 folder,
                 options,
-                ring_capture.RingCapture(state, close, SETTLE_SECONDS if settle is None else settle),
+                ring_capture.RingCapture(state, close, SETTLE_SECONDS if settle is None else settle, compact),
             )
     tell(report)
     if state is None and not report.rows["messages"]:

@@ -57,6 +57,16 @@ def add_batches(folder: str, part: str, batches: int) -> None:
             log = _add_files(path, table, log, added, properties)
 
 
+def compact_tables(folder: str) -> None:
+    """Joins small files of each partition into larger ones; those of before stay for readers, until Delta's VACUUM."""
+    from deltalake import DeltaTable
+
+    for table in ALL_TABLES:
+        path = os.path.join(folder, table)
+        if os.path.isdir(os.path.join(path, LOG)):
+            DeltaTable(path).optimize.compact()
+
+
 def _add_files(
     path: str, table: str, log: DeltaTable | None, names: Sequence[str], properties: CommitProperties | None
 ) -> DeltaTable | None:

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 class RingCapture:
     """A ring capture. state: its folder. close: nothing will follow, so what is unfinished becomes rows.
 
-    settle: seconds after which a capture's newest file counts as finished.
+    settle: seconds after which a capture's newest file counts as finished. compact: whether the files of tables of
+    Delta are joined behind the batch.
     """
 
     state: str
     close: bool = False
     settle: float = SETTLE_SECONDS
+    compact: bool = False
 
 
 def run(
@@ -79,6 +81,8 @@ def run(
         ledger.save(state)
         _publish_batches(folder, options, ledger.batches)
         _remove_old_states(state, ledger)
+        if ring.compact:
+            delta_tables.compact_tables(folder)
     return report
 
 

@@ -11,9 +11,13 @@ pytest.importorskip("deltalake", reason="the extra wireanalyze[delta] is not ins
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow as pa
+from click.testing import CliRunner
 from deltalake import DeltaTable
 
-from analyzer.pipeline.delta_tables import add_batches, write_logs
+from analyzer.cli.pipeline import command
+from analyzer.errors import UserError
+from analyzer.pipeline import ring_capture
+from analyzer.pipeline.delta_tables import add_batches, compact_tables, write_logs
 from analyzer.pipeline.sources import find_captures
 from analyzer.tables.options import Options
 from analyzer.tables.parquet_files import ParquetSink
@@ -60,3 +64,44 @@ def test_each_batch_is_added_once(tmp_path: Path) -> None:
     assert count(tmp_path, "messages") == 2 * some - 648
     assert count(tmp_path, "streams") > 37
     assert DeltaTable(tmp_path / "messages").transaction_version("wireanalyze pipeline") == 3
+
+
+@pytest.mark.parametrize("vacuumed", [False, True])
+def test_batches_go_on_after_a_compaction(vacuumed: bool, tmp_path: Path) -> None:
+    tables = str(tmp_path)
+    write(tmp_path, PART.format(1) + "0", ROOT / "captures" / "kafka.pcap")
+    write(tmp_path, PART.format(2) + "0", GOLDEN / "k24_sasl_v0.pcap.zst")
+    add_batches(tables, PART, 2)
+    rows, files = count(tmp_path, "messages"), len(DeltaTable(tmp_path / "messages").file_uris())
+    compact_tables(tables)
+    log = DeltaTable(tmp_path / "messages")
+    assert len(log.file_uris()) < files
+    if vacuumed:
+        assert log.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    add_batches(tables, PART, 2)  # a run that was killed behind its compaction begins so
+    assert count(tmp_path, "messages") == rows
+    write(tmp_path, PART.format(3) + "0", GOLDEN / "k24_sasl_v0.pcap.zst")
+    for _ in range(2):
+        add_batches(tables, PART, 3)
+        compact_tables(tables)
+        assert count(tmp_path, "messages") == 2 * rows - 648
+    assert DeltaTable(tmp_path / "messages").transaction_version("wireanalyze pipeline") == 3
+
+
+def test_runs_that_compact(tmp_path: Path) -> None:
+    (tmp_path / "ring").mkdir()
+    tables, options = tmp_path / "tables", Options(fields=False, delta=True)
+    ring = ring_capture.RingCapture(str(tmp_path / "state"), settle=0, compact=True)
+    for name in ("a", "b"):
+        shutil.copy(ROOT / "captures" / "kafka.pcap", tmp_path / "ring" / f"{name}.pcap")
+        ring_capture.run(None, find_captures([str(tmp_path / "ring")]), str(tables), options, ring)
+    names = DeltaTable(tables / "files").file_uris()
+    assert DeltaTable(tables / "files").transaction_version("wireanalyze pipeline") == 2
+    assert len({Path(name).parent for name in names}) == len(names)
+    assert count(tables, "files") == 2
+
+
+def test_compact_needs_a_delta_table_that_grows(tmp_path: Path) -> None:
+    arguments = ["captures", "-o", str(tmp_path / "tables"), "--compact", "--state", str(tmp_path / "state")]
+    with pytest.raises(UserError, match="--compact is for tables that grow"):
+        CliRunner().invoke(command, arguments, catch_exceptions=False)
