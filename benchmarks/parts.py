@@ -43,7 +43,9 @@ DISTURBED = {
 """Kinds that differ from the real one in one property, and how many times its cost they may have."""
 
 SNAPSHOT_GOAL = "64 MiB"
-INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "130 B", "8", "1.05", "0.60"
+INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL, FILES_GOAL = "130 B", "8", "1.05", "0.60", "2"
+RING, MANY_FILES = 100_000, 1000
+"""Kilobytes of a ring, and how many files it has."""
 
 
 def indexing(bench: Bench) -> Iterator[Line]:
@@ -127,6 +129,20 @@ def _costs(bench: Bench, work: Work, kinds: Iterable[str]) -> list[float]:
     return [(run.cpu - start.cpu) / count * 1e6 for run, count in zip(runs, messages, strict=True)]
 
 
+def divided(bench: Bench) -> Iterator[Line]:
+    """What a ring of many small files costs, beside the same traffic in two large ones; the start subtracted."""
+    few = bench.library.of_packets("small", FEW)
+    rings = [sorted(bench.library.ring(RING, each).iterdir()) for each in (RING // 2, RING // MANY_FILES)]
+    for work in (STATS, TABLE):
+        start, large, small = alternated([work.ours(*files) for files in ([few], *rings)], bench.few_times)
+        costs = [run.cpu - start.cpu for run in (large, small)]
+        where = f"{RING // 1000} MB in {len(rings[1]):,} files"
+        name, ours = f"CPU, {work.name}", f"{costs[1]:.2f} s"
+        yield Line(
+            name, where, ours, f"in {len(rings[0])}", f"{costs[0]:.2f} s", costs[1] / costs[0], FILES_GOAL, low=True
+        )
+
+
 def codecs(bench: Bench) -> Iterator[Line]:
     """Bytes of records a second, of batches that are compressed, beside those that are not; the start subtracted."""
     few = bench.library.of_packets("small", FEW)
@@ -160,6 +176,7 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "growth": growing,
     "speeds": speeds,
     "disturbed": disturbed,
+    "files": divided,
     "codecs": codecs,
     "tls": decryption,
     "live-file": live_file,

@@ -35,9 +35,9 @@ class Work:
     goal: float
     check: Check | None = None
 
-    def ours(self, capture: Path) -> Pipeline:
+    def ours(self, *captures: Path) -> Pipeline:
         """The command."""
-        return ours(*self.arguments, str(capture))
+        return ours(*self.arguments, *map(str, captures))
 
 
 @dataclass(frozen=True, slots=True)
