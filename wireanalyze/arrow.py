@@ -30,7 +30,8 @@ from analyzer.tables.message_tables import convert_errors
 from analyzer.tables.table_schemas import DURATION, ERROR, FINDING, TIME
 from analyzer.tables.table_schemas import NAMES_TYPE as NAMES
 from wireanalyze.arrow_bodies import BodyColumn
-from wireanalyze.body_types import convert_bodies, find_bytes, find_field_type, make_text
+from wireanalyze.body_types import find_field_type
+from wireanalyze.body_values import ValueConverter, find_bytes, make_text
 from wireanalyze.errors import translate_errors
 
 MOST_NANOSECONDS = (1 << 63) - 1
@@ -133,25 +134,23 @@ class _TableBuilder:
             yield self._build_part(rows)
 
     def _build_part(self, rows: Ints) -> list[pa.Array]:
-        keys = [column.key for column in self._columns if column.field is None and column.key in _FROM_BODY]
+        keys = [column.key for column in self._columns if column.field is None and column.key in _FROM_OBJECTS]
         objects = list(self._reader.read_objects(keys, rows)) if keys else []
         found = []
         for column in self._columns:
             if column.field is not None:
                 found.append(_build_field(self._fields, column.field, rows, self._json))
             elif column.key in keys:
-                values = [each[column.key] for each in objects]
-                is_body = column.key == "fields"
-                found.append(
-                    self._bodies.build(rows, values) if is_body else convert_sequence(values, TYPES[column.key])
-                )
+                found.append(convert_sequence([each[column.key] for each in objects], TYPES[column.key]))
+            elif column.key == "fields":
+                found.append(self._bodies.build(rows))
             else:
                 found.append(_build_key(self._reader, column.key, rows))
         self._fields.forget()
         return found
 
 
-_FROM_BODY = frozenset(BODY_KEYS - {"error"})
+_FROM_OBJECTS = frozenset(BODY_KEYS - {"error", "fields"})
 
 
 def _build_key(reader: RowReader, key: str, rows: Ints) -> pa.Array:
@@ -215,7 +214,7 @@ def _make_values(field: FieldPath, values: Any, json: JsonWriter) -> pa.Array:
     """Values of a field with the type of its kind; what is secret is null."""
     kind = _find_type(field)
     if field.kind is FieldKind.STRUCT:
-        return convert_bodies(values, kind, json)
+        return ValueConverter(json).convert(values, kind)
     if field.kind is FieldKind.NUMBER:
         return _make_numbers(values)
     if kind in (TIME, DURATION):

@@ -1,4 +1,4 @@
-"""Arrow types of decoded bodies, from what a protocol says its messages have, and values of these types.
+"""Arrow types of decoded bodies, from what a protocol says its messages have.
 
 Theory. A layout names the members of all versions together, so it gives a type that does not depend on the capture: a
 structure is a struct, what is repeated is a list. Only what no table knows (maps with any key, JSON that a message
@@ -7,28 +7,21 @@ holds) stays a text. Tables of the Python package and of exports take their type
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import pyarrow as pa
 
-from analyzer.decode.jsonable import JsonWriter
 from analyzer.query.fields.layouts import find_member, format_prefix
 from analyzer.query.fields.path import BodyField, FieldKind, find_kind, is_time
-from analyzer.tables.arrow_columns import convert_sequence
 from analyzer.tables.table_schemas import TIME
 from dissectors import registry
 from dissectors.api import Role
 from dissectors.catalog import Layout, Member
-from dissectors.wire.embedded import EmbeddedValue
-from dissectors.wire.flat import RowTable
-from dissectors.wire.secret import Secret
 from dissectors.wire.times import timestamp
 
 DEEPEST = 12
 """Structures within structures that have a type of their own; what is deeper is JSON."""
 
-MOST_MS = ((1 << 63) - 1) // 10**6
 TEXT, NUMBER, BYTES = pa.string(), pa.int64(), pa.binary()
 
 _KINDS = {FieldKind.FLAG: pa.bool_(), FieldKind.BYTES: BYTES, FieldKind.NUMBER: NUMBER}
@@ -36,9 +29,6 @@ _NUMBERS = {
     **dict.fromkeys(("float", "float32", "float64", "double"), pa.float64()),
     **dict.fromkeys(("uint64", "fixed64"), pa.uint64()),
 }
-_BOUNDS = {NUMBER: (-(1 << 63), (1 << 63) - 1), pa.uint64(): (0, (1 << 64) - 1)}
-
-Converter = Callable[[Any], Any]
 
 
 def find_body_type(protocol: str, operation: str | None, role: Role) -> tuple[str, pa.DataType] | None:
@@ -107,81 +97,3 @@ def _merge(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     if pa.types.is_list(one) and pa.types.is_list(other):
         return pa.list_(_merge(one.value_type, other.value_type))
     return TEXT
-
-
-def convert_bodies(values: Sequence[Any], kind: pa.DataType, json: JsonWriter) -> pa.Array:
-    """Makes an array of decoded values (n).
-
-    Secrets, and values that do not fit the type, are null. A structure in the place of bytes is the bytes of its JSON.
-    """
-    return convert_sequence(list(map(_make_converter(kind, json), values)), kind)
-
-
-def _make_converter(kind: pa.DataType, json: JsonWriter) -> Converter:
-    """Returns what makes a decoded value one that Arrow takes for this type."""
-    if pa.types.is_struct(kind):
-        return _make_struct_converter({each.name: _make_converter(each.type, json) for each in kind})
-    if pa.types.is_list(kind):
-        convert = _make_converter(kind.value_type, json)
-        return lambda value: _convert_list(value, convert)
-    if kind == TEXT:
-        return lambda value: make_text(value, json)
-    if kind == BYTES:
-        return lambda value: json.dumps(value) if isinstance(value, dict | list) else find_bytes(value)
-    return _SCALARS[kind]
-
-
-def _make_struct_converter(members: dict[str, Converter]) -> Converter:
-    def convert(value: Any) -> dict[str, Any] | None:
-        if isinstance(value, EmbeddedValue):
-            value = value.value
-        if not isinstance(value, dict):
-            return None
-        return {name: members[name](each) for name, each in value.items() if name in members}
-
-    return convert
-
-
-def _convert_list(value: Any, convert: Converter) -> list[Any] | None:
-    if isinstance(value, list | tuple | RowTable):
-        return list(map(convert, value))
-    return None if value is None or isinstance(value, Secret) else [convert(value)]
-
-
-def _make_bounded(low: int, high: int) -> Converter:
-    return lambda value: value if type(value) is int and low <= value <= high else None
-
-
-def find_bytes(value: Any) -> bytes | None:
-    """Returns the bytes of a value, also of a text and of what holds a structure; None for a secret."""
-    if isinstance(value, EmbeddedValue):
-        value = value.data
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace")
-    return value if isinstance(value, bytes) else None
-
-
-def _make_float(value: Any) -> float | None:
-    try:
-        return float(value) if type(value) in (int, float) else None
-    except OverflowError:
-        return None
-
-
-_SCALARS: dict[pa.DataType, Converter] = {
-    **{kind: _make_bounded(*bounds) for kind, bounds in _BOUNDS.items()},
-    pa.float64(): _make_float,
-    pa.bool_(): lambda value: value if isinstance(value, bool) else None,
-    TIME: lambda value: value * 10**6 if type(value) is int and -MOST_MS <= value <= MOST_MS else None,
-}
-
-
-def make_text(value: Any, json: JsonWriter) -> str | None:
-    """Returns a value as text: JSON for a structure, and None for a secret."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Secret) or (isinstance(value, EmbeddedValue) and isinstance(value.data, Secret)):
-        return None
-    if isinstance(value, tuple):  # an error that a message reports
-        return str(value[-1])
-    return str(value) if type(value) is int else json.dumps(value).decode()

@@ -337,11 +337,19 @@ class TemplateMatch:
         if type(value) is NestedValue:
             return self._list_values(value)
         if type(value) is Integer:
-            return (self._add_terms(value.terms) + value.constant).tolist()  # type: ignore[no-any-return]
+            return self.read_integer(value).tolist()  # type: ignore[no-any-return]
         assert type(value) is Text or type(value) is Bytes
-        begin, size = self.find_position(value.extent.begin), self._measure_stretch(value)
-        found = self._store.read_many(self.at + begin, size)
+        found = self.list_contents(value)
         return found if type(value) is Bytes else list(map(bytes.decode, found))
+
+    def read_integer(self, value: Integer) -> Ints:
+        """Returns a symbolic integer as it is in each message (int64 or uint64, n)."""
+        found: Ints = self._add_terms(value.terms) + value.constant
+        return found
+
+    def list_contents(self, value: Text | Bytes) -> list[bytes]:
+        """Returns the bytes of a symbolic value in each message."""
+        return self._store.read_many(self.at + self.find_position(value.extent.begin), self._measure_stretch(value))
 
     def read_messages(self) -> list[bytes]:
         """Returns the bytes of each message, followed by those of the request with which it is decoded."""

@@ -17,8 +17,9 @@ from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
-from wireanalyze import arrow, body_types  # noqa: E402
+from wireanalyze import arrow  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
+from wireanalyze.body_values import ValueConverter  # noqa: E402
 
 COLUMNS = ["time", "client", "kafka.topic", "latency"]
 
@@ -148,13 +149,13 @@ def test_numbers_that_do_not_fit() -> None:
     assert arrow._make_nanoseconds(np.array([2, huge, -huge - huge]), 10).to_pylist() == [20, None, None]
     parts = [pa.array([huge + 1]), pa.array([0.5])]
     assert arrow._join_chunks(parts).to_pylist() == [float(huge), 0.5]
-    floats = body_types.convert_bodies([1, 10**400, "x"], pa.float64(), JsonWriter())
+    floats = ValueConverter(JsonWriter()).convert([1, 10**400, "x"], pa.float64())
     assert floats.to_pylist() == [1.0, None, None]
 
 
 def test_text_that_is_no_unicode_is_escaped() -> None:
     for kind, wanted in ((pa.string(), r"\ud800"), (pa.binary(), rb"\ud800")):
-        assert body_types.convert_bodies(["\ud800"], kind, JsonWriter()).to_pylist() == [wanted]
+        assert ValueConverter(JsonWriter()).convert(["\ud800"], kind).to_pylist() == [wanted]
 
 
 def test_secrets_are_null() -> None:
