@@ -18,6 +18,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellColumn, TextColumn
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import BODY_KEYS, RowReader, split_rows
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.query.column_names import resolve_key
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader
 from analyzer.query.fields.gathered import FieldValues
@@ -125,13 +126,19 @@ class _TableBuilder:
         """Yields the columns of some rows after the other; of none, empty columns."""
         if any(column.key == "fields" for column in self._columns):
             self._bodies = BodyColumn(self._reader, rows, self._json)
-        split = split_rows(self._reader.session, rows, READ, READ_BYTES) if self._reads_bodies else iter((rows,))
+        split = split_rows(self._reader.session, rows, *self._choose_sizes()) if self._reads_bodies else iter((rows,))
         empty = True
         for part in split:
             empty = False
             yield self._build_part(part)
         if empty:
             yield self._build_part(rows)
+
+    def _choose_sizes(self) -> tuple[int, int]:
+        """Rows, and bytes of their messages, that are read at a time: more for whole bodies, as more are alike."""
+        if any(column.key == "fields" for column in self._columns):
+            return TOGETHER, TOGETHER_BYTES
+        return READ, READ_BYTES
 
     def _build_part(self, rows: Ints) -> list[pa.Array]:
         keys = [column.key for column in self._columns if column.field is None and column.key in _FROM_OBJECTS]

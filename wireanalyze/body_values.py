@@ -145,6 +145,8 @@ class GroupConverter:
         """Returns an array for a value of the template's body. Raises Unfit if it must be made of each message's."""
         if not is_symbolic(value):
             constant = self._values.convert([value], kind)
+            if not pa.types.is_nested(kind):
+                return pa.repeat(constant[0], self._count)
             return constant.take(pa.array(np.zeros(self._count, np.int64)))
         if type(value) is EmbeddedValue and pa.types.is_struct(kind):
             return self.convert(value.value, kind)
@@ -160,8 +162,10 @@ class GroupConverter:
     def _convert_items(self, items: Sequence[Any], kind: pa.DataType) -> pa.Array:
         """Lists that have the same number of items in each message."""
         columns = pa.concat_arrays([self.convert(item, kind.value_type) for item in items])
-        order = np.arange(len(columns)).reshape(len(items), self._count).T.ravel()
-        return make_lists(kind, np.full(self._count, len(items)), columns.take(pa.array(order)))
+        if len(items) > 1:
+            order = np.arange(len(columns)).reshape(len(items), self._count).T.ravel()
+            columns = columns.take(pa.array(order))
+        return make_lists(kind, np.full(self._count, len(items)), columns)
 
     def _convert_symbolic(self, value: Integer | Text | Bytes | NestedValue, kind: pa.DataType) -> pa.Array:
         if pa.types.is_list(kind) and type(value) is not NestedValue:

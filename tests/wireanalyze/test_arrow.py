@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wireanalyze as wa
+from analyzer.decode import template_decoder
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
@@ -19,7 +20,7 @@ from tests.documents import ROOT
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
 from wireanalyze import arrow  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
-from wireanalyze.body_values import ValueConverter  # noqa: E402
+from wireanalyze.body_values import GroupConverter, ValueConverter  # noqa: E402
 
 COLUMNS = ["time", "client", "kafka.topic", "latency"]
 
@@ -101,6 +102,19 @@ def test_typed_bodies_say_what_json_says(mixed: wa.Capture, protocol: str) -> No
         ((name, body),) = ((name, body) for name, body in row.items() if body is not None)
         assert name.startswith(f"{protocol}.{message.operation}") or name == "other"
         assert _differ(body, message.to_dict()["fields"]) is None
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "captures").glob("*.pcap*")), ids=lambda path: path.name)
+def test_bodies_of_alike_messages_are_those_of_each(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_decoder, "WORTH", 4)
+    taken: list[int] = []
+    convert = GroupConverter.convert
+    monkeypatch.setattr(GroupConverter, "convert", lambda *of: taken.append(1) or convert(*of))
+    with wa.open(path, jobs=1) as capture:
+        together = capture.to_arrow(columns="fields")
+        assert taken
+        monkeypatch.setattr(template_decoder.TemplateDecoder, "find_groups", lambda *_: [])
+        assert together.equals(capture.to_arrow(columns="fields"))
 
 
 def test_structures_have_the_types_of_their_layout(kafka: wa.Capture, tmp_path: Path) -> None:
