@@ -27,12 +27,12 @@ from analyzer.query.fields.path import BodyField
 from analyzer.query.path_columns import READ, READ_BYTES
 from analyzer.query.response_errors import find_errors
 from analyzer.tables.arrow_columns import build_array, convert_sequence
+from analyzer.tables.body_types import find_field_type
+from analyzer.tables.body_values import ValueConverter, find_bytes, make_text
 from analyzer.tables.message_tables import convert_errors
 from analyzer.tables.table_schemas import DURATION, ERROR, FINDING, TIME
 from analyzer.tables.table_schemas import NAMES_TYPE as NAMES
 from wireanalyze.arrow_bodies import BodyColumn
-from wireanalyze.body_types import find_field_type
-from wireanalyze.body_values import ValueConverter, find_bytes, make_text
 from wireanalyze.errors import translate_errors
 
 MOST_NANOSECONDS = (1 << 63) - 1

@@ -9,10 +9,10 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import BodyTexts, TemplateDecoder, TemplateGroup
+from analyzer.tables.body_types import TEXT, find_body_type
+from analyzer.tables.body_values import GroupConverter, ValueConverter, mark_texts
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.wire.varint import Unfit
-from wireanalyze.body_types import TEXT, find_body_type
-from wireanalyze.body_values import GroupConverter, ValueConverter, mark_texts
 
 OTHER = "other"
 """The member for bodies that no layout describes, as JSON."""

@@ -15,7 +15,15 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import RingOptions, check_options, export_ring, require_path, rows_of, set_up_arrow
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
-from analyzer.cli.options import Count, decode_as_option, filter_option, jobs_option, limits_options, ring_options
+from analyzer.cli.options import (
+    Count,
+    decode_as_option,
+    fields_of_option,
+    filter_option,
+    jobs_option,
+    limits_options,
+    ring_options,
+)
 from analyzer.cli.parameters import OneOf, SectionedCommand
 from analyzer.cli.printing import time_format_option
 from analyzer.cli.settings import settings
@@ -52,6 +60,7 @@ ALL = "all"
     "--columns", "sets", multiple=True, metavar="NAME", help="For ndjson, csv and tsv: write this set of columns."
 )
 @click.option("--fields/--no-fields", default=None, help="Write decoded bodies.  [default: in tables only]")
+@fields_of_option
 @time_format_option
 @click.option(
     "--table",
@@ -95,6 +104,7 @@ def command(
     chosen: tuple[str, ...],
     sets: tuple[str, ...],
     fields: bool | None,
+    operations: tuple[str, ...],
     time: TimeFormat | None,
     tables: tuple[str, ...],
     handshakes: bool,
@@ -144,6 +154,7 @@ def command(
         chosen=chosen,
         sets=sets,
         fields=fields,
+        operations=operations,
         tables=(*TABLES, *MORE_TABLES) if ALL in tables else tables,
         handshakes=handshakes,
         embed_keys=embed_keys,

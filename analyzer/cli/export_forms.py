@@ -16,7 +16,7 @@ from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.export.forms import LINES, ExportRequest, check
+from analyzer.export.forms import LINES, ExportRequest, check, find_bodies
 from analyzer.messages.decode_as import DecodeAsRules, StreamNumber
 from analyzer.processes.jobs import choose_jobs
 from analyzer.render import extras
@@ -31,6 +31,7 @@ MEANT_FOR = {
     "--columns": ("sets", LINES),
     "--time-format": ("time", LINES),
     "--fields": ("fields", (*LINES, "parquet")),
+    "--fields-of": ("operations", ("parquet",)),
     "--table": ("tables", ("parquet",)),
     "--handshakes": ("handshakes", ("pcapng",)),
     "--embed-keys": ("embed_keys", ("pcapng",)),
@@ -126,6 +127,7 @@ def export_ring(
         decode_as=tuple(merge_decode_as(decode_as).items()),
         limits=request.limits,
         fields=request.fields is not False,
+        bodies=find_bodies(request),
         partitions=choose_jobs(size) if jobs is None else jobs,
         **find_worker_keys(),
     )

@@ -177,6 +177,17 @@ def share_work(session: Session, jobs: int | None) -> None:
     session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs
 
 
+fields_of_option = click.option(
+    "--fields-of",
+    "operations",
+    multiple=True,
+    metavar="OPERATION",
+    help="In tables, write only the bodies of this operation, such as kafka.Produce, as typed structures instead"
+    " of JSON. Repeat it for more.",
+)
+"""The option for bodies with types of their own."""
+
+
 def ring_options(command: _Command) -> _Command:
     """Adds --close and --settle, which need --state; the command gets `close` and `settle`."""
     settle = click.option(

@@ -12,7 +12,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.keys import find_password_file, keys_options, list_key_files, make_key_ring
-from analyzer.cli.options import check_ring_options, decode_as_option, limits_options, ring_options
+from analyzer.cli.options import check_ring_options, decode_as_option, fields_of_option, limits_options, ring_options
 from analyzer.cli.parameters import OneOf, SectionedCommand, Whole
 from analyzer.cli.settings import settings
 from analyzer.config.plugin_files import list_plugin_files
@@ -94,6 +94,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--compact", is_flag=True, help="Join small files of the tables after the run. For --format delta with --state."
 )
 @click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies, for smaller tables and a faster run.")
+@fields_of_option
 @decode_as_option
 @keys_options
 @limits_options
@@ -114,6 +115,7 @@ def command(
     form: str,
     compact: bool,
     no_fields: bool,
+    operations: tuple[str, ...],
     decode_as: DecodeAsRules,
     limits: Limits,
 ) -> None:
@@ -145,10 +147,13 @@ def command(
     from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.sources import find_captures, require_local_folder
     from analyzer.tables.options import WINDOW, Options
+    from analyzer.tables.typed_bodies import parse_bodies
 
     folder = require_local_folder(folder, "-o")
     state = None if state is None else require_local_folder(state, "--state")
     _check(state, close=close, settle=settle, overwrite=overwrite)
+    if no_fields and operations:
+        raise UserError("--no-fields leaves out what --fields-of names. Give one of them.")
     if compact and (state is None or form != "delta"):
         raise UserError("--compact is for tables that grow with each run. Give --state and --format delta, too.")
     if state is None:
@@ -156,13 +161,14 @@ def command(
     found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
-    keys = find_worker_keys()
+    keys, bodies = find_worker_keys(), parse_bodies(operations)
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
             decode_as=rules,
             limits=limits,
             fields=not no_fields,
+            bodies=bodies,
             delta=form == "delta",
             shuffled=shuffle_payload,
             window=window or WINDOW,

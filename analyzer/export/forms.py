@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from analyzer.capture.output import STANDARD, Output, check_file, check_folder, create_file
 from analyzer.columns.arrays import Ints
@@ -48,7 +48,8 @@ def ignore_progress(done: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The options of an export. fields: None if not given; tables: empty for all.
+    """The options of an export. fields: None if not given; operations: those of which a table has typed
+    bodies; tables: empty for all.
 
     together: number of rows after which `watch` gets the number of written rows (None if the form cannot count them);
     an exception from `watch` ends the export. config: called for sets of columns.
@@ -61,6 +62,7 @@ class ExportRequest:
     chosen: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     fields: bool | None = None
+    operations: Sequence[str] = ()
     time: TimeFormat | None = None
     tables: tuple[str, ...] = ()
     handshakes: bool = False
@@ -80,6 +82,7 @@ def check(request: ExportRequest) -> None:
             raise UserError("Tables are folders. Give a folder with -o, not standard output.")
         from analyzer.export import tables
 
+        find_bodies(request)
         tables.check_tables(request.out, request.tables or TABLES, force=request.force)
     elif FORMS[request.form].folder or request.split:
         check_folder(request.out, force=request.force)
@@ -175,7 +178,7 @@ def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import tables
     from analyzer.tables.options import Options
 
-    options = Options(limits=request.limits, fields=request.fields is not False)
+    options = Options(limits=request.limits, fields=request.fields is not False, bodies=find_bodies(request))
     counts = tables.write_tables(
         session,
         request.out,
@@ -186,6 +189,15 @@ def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
         tick=lambda: request.watch(None),
     )
     return ", ".join(f"{count:,} {table}" for table, count in counts.items())
+
+
+def find_bodies(request: ExportRequest) -> Any:
+    """Returns the Arrow type of the column `fields` of a table; None for JSON. Raises UserError."""
+    if request.operations and request.fields is not None:
+        raise UserError("--fields and --no-fields are about all bodies, --fields-of about some. Give one of them.")
+    from analyzer.tables.typed_bodies import parse_bodies
+
+    return parse_bodies(request.operations)
 
 
 def _packets(request: ExportRequest, session: Session, rows: Ints) -> str:

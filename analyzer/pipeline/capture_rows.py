@@ -83,7 +83,7 @@ def _read_pointers(files: tuple[CaptureFile, ...], options: Options) -> Iterable
     """The pointers of a capture and the notes about it, in the order of files."""
     if sum(file.size for file in files) > LARGEST_SCAN:
         return scan_splits(build_splits(files), files, options)
-    return _cache_pointers(files, replace(options, fields=True))
+    return _cache_pointers(files, replace(options, fields=True, bodies=None))
 
 
 def _build_rows(

@@ -49,7 +49,7 @@ class CaptureSource(DataSource):
     def schema(self) -> StructType:
         """Returns the columns of the table; Spark has no numbers without a sign."""
         query = SourceOptions.parse(self.options)
-        columns = build_schema(query.table, fields=query.options.fields)
+        columns = build_schema(query.table, fields=query.options.fields, bodies=query.options.bodies)
         signed = [field.with_type(pa.int32()) if field.type == PORT else field for field in columns]
         return from_arrow_schema(pa.schema(signed))
 

@@ -101,7 +101,8 @@ class CaptureStreamReader(DataSourceStreamReader):
         """Yields the rows of batches that nothing which comes later can change."""
         capture, batches = partition.value
         chain = os.path.join(self._state, f"{zlib.crc32(os.fsencode(capture)):08x}")
-        columns = build_schema(self._query.table, fields=self._query.options.fields)
+        options = self._query.options
+        columns = build_schema(self._query.table, fields=options.fields, bodies=options.bodies)
         for number, files in batches:
             folder = os.path.join(self._make_batch(chain, number, files), TABLES_FOLDER)
             yield from map(self._columns.convert, read_table(folder, self._query.table, columns))

@@ -112,7 +112,8 @@ def _publish_batches(folder: str, options: Options, batches: int) -> None:
 def _describe_settings(options: Options, sources: CaptureSources) -> str:
     """What rows depend on."""
     rules = [f"{where}={protocol}" for where, protocol in options.decode_as]
-    about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": rules}
+    fields = options.fields if options.bodies is None else options.bodies.names
+    about = {"fields": fields, "window": options.window, "capture": sources.pattern, "decode_as": rules}
     tables = {"format": "delta"} if options.delta else {}
     return json.dumps({**about, **tables, **options.limits._asdict()}, sort_keys=True)
 

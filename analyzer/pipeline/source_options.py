@@ -16,12 +16,13 @@ from analyzer.messages.decode_as import StreamNumber, make_rules, parse_rule
 from analyzer.pipeline.sources import CaptureFile, find_captures
 from analyzer.tables.options import WINDOW, Options
 from analyzer.tables.table_schemas import ALL_TABLES
+from analyzer.tables.typed_bodies import parse_bodies
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 NAMES = (
-    *("path", "paths", "table", "capture", "fields", "window", "partitions", "decode_as", "keylog"),
+    *("path", "paths", "table", "capture", "fields", "fields_of", "window", "partitions", "decode_as", "keylog"),
     *("state", "settle"),
 )
 
@@ -53,13 +54,14 @@ class SourceOptions:
         if not paths:
             raise UserError('No capture was given. Give files or folders: load("captures/").')
         try:
-            rules = [parse_rule(rule) for rule in given.get("decode_as", "").split(",") if rule.strip()]
+            rules = [parse_rule(rule) for rule in _split(given.get("decode_as", ""))]
             if any(isinstance(where, StreamNumber) for where, _ in rules):
                 raise ValueError("Streams have no numbers. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
             make_rules(dict(rules))
             options = Options(
                 decode_as=tuple(rules),
                 fields=_parse_bool(given, "fields"),
+                bodies=parse_bodies(_split(given.get("fields_of", ""))),
                 window=_parse_whole(given, "window") or WINDOW,
                 partitions=_parse_whole(given, "partitions"),
                 key_logs=tuple(map(os.path.abspath, filter(None, [given.get("keylog")]))),
@@ -78,6 +80,11 @@ class SourceOptions:
                 "system, or write tables with the command `pipeline`, which reads URIs."
             )
         return found.files
+
+
+def _split(text: str) -> list[str]:
+    """Returns what stands between commas."""
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _parse_whole(given: Mapping[str, str], name: str) -> int | None:

@@ -46,14 +46,14 @@ class TableBatch(NamedTuple):
 
 def build_batch(table: str, columns: Mapping[str, Any], options: Options) -> pa.RecordBatch:
     """Returns columns in their order and types. `date` has a value for each row."""
-    wanted = build_schema(table, fields=options.fields)
+    wanted = build_schema(table, fields=options.fields, bodies=options.bodies)
     count = len(columns["date"])
     found: dict[str, pa.Array] = {}
     for column in EVERY_TABLE[table]:
         if column.source is not None:
             found[column.name] = convert_type(found[column.source], column)
         elif column.name in wanted.names:
-            found[column.name] = _convert_values(columns[column.name], column.type, count)
+            found[column.name] = _convert_values(columns[column.name], wanted.field(column.name).type, count)
     return pa.record_batch([found[name] for name in wanted.names], schema=wanted)
 
 

@@ -25,6 +25,7 @@ from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make
 from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.tables.arrow_columns import escape_surrogates
+from analyzer.tables.body_values import mark_texts
 from analyzer.tables.group_texts import TextPieces, build_group_texts, concatenate_pieces
 from analyzer.tables.record_values import format_records, format_template_records, may_carry_records
 from analyzer.tables.topic_values import (
@@ -36,6 +37,7 @@ from analyzer.tables.topic_values import (
     parse_topic_values,
     read_topic_values,
 )
+from analyzer.tables.typed_bodies import TypedBodyReader
 from dissectors.api import Body, Context, Dissector
 
 RECORDS = "records"
@@ -46,6 +48,9 @@ TEXTS = ("info", "fields", RECORDS)
 
 TOPICS = "topics"
 """The slot of what a message names (topic_values.py)."""
+
+TYPED = "typed"
+"""The slot of bodies with types of their own (typed_bodies.py); it has no text."""
 
 _Kind = TypeVar("_Kind")
 
@@ -75,7 +80,7 @@ FindingValues: TypeAlias = tuple[tuple[str, str, str], ...]
 class BodyColumns:
     """The content of n bodies as columns: `texts` by slot, and numbers into `errors`, `findings` and `topics`.
 
-    rows: their numbers, alike ones one after the other.
+    rows: their numbers, alike ones one after the other. typed: bodies with types of their own, if they are asked for.
     """
 
     rows: Ints
@@ -84,6 +89,7 @@ class BodyColumns:
     errors: DistinctValues[ErrorValue]
     findings: DistinctValues[FindingValues]
     topics: DistinctValues[TopicValues]
+    typed: pa.Array | None = None
 
 
 @dataclass(slots=True)
@@ -93,6 +99,7 @@ class _Draft:
     order: list[Ints] = field(default_factory=list)
     texts: dict[str, list[TextPieces]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
+    typed: list[pa.Array] = field(default_factory=list)
     values: dict[str, DistinctValues[Any]] = field(
         default_factory=lambda: {slot: DistinctValues() for slot in _PARSERS}
     )
@@ -105,19 +112,20 @@ class DecoderMemory:
     """
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
-        self.slots = tuple(slot for slot in (*BODY_KEYS_IN_ORDER, TOPICS, RECORDS) if slot in slots)
+        self.slots = tuple(slot for slot in (*BODY_KEYS_IN_ORDER, TOPICS, RECORDS, TYPED) if slot in slots)
         self.marking, self.json, self.templates = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
         self.topics = TopicValueReader()
         self.grows: dict[tuple[int, ...], float] = {}
 
 
 class BodyReader:
-    """Decodes bodies of rows, and keeps none of them."""
+    """Decodes bodies of rows, and keeps none of them. typed: the type of those with types of their own."""
 
-    def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
+    def __init__(self, reader: RowReader, learned: DecoderMemory, typed: pa.DataType | None = None) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json, self._topics = learned.marking, learned.json, learned.topics
         self._naming = TopicNamer(reader.session)
+        self._typed = None if typed is None else TypedBodyReader(reader, typed, learned.json)
         self._decoder = TemplateDecoder(
             reader, self._format_body, learned.templates, needs_requests="info" in self._slots
         )
@@ -130,7 +138,7 @@ class BodyReader:
         while groups:  # what was read of a group goes with it
             group = groups.pop()
             left[group.places] = False
-            self._add_group(draft, group)
+            self._add_group(draft, group, rows[group.places])
         rest = np.flatnonzero(left)
         if len(rest) or not draft.order:
             self._add_plain(draft, rest, rows[rest])
@@ -144,14 +152,20 @@ class BodyReader:
         if TOPICS in self._slots:
             getters = self._topics.find_getters(dissector, context)
             texts[TOPICS] = format_topic_values(dissector.name, getters, body.values, self._marking)
+        if TYPED in self._slots:
+            mark_texts(body.values)
+            texts[TYPED] = ""
         if RECORDS in self._slots:
             texts[RECORDS] = format_template_records(dissector, context, body.values, self._marking)
         return texts
 
-    def _add_group(self, draft: _Draft, group: TemplateGroup) -> None:
+    def _add_group(self, draft: _Draft, group: TemplateGroup, rows: Ints) -> None:
         places = group.places
         draft.order.append(places)
         for slot in self._slots:
+            if slot == TYPED and self._typed is not None:
+                draft.typed.append(self._typed.convert_group(group, rows))
+                continue
             parts = group.match.template.texts[slot]
             if slot in TEXTS:
                 draft.texts.setdefault(slot, []).append(build_group_texts(group, slot))
@@ -167,11 +181,13 @@ class BodyReader:
             draft.numbers.setdefault(slot, []).append(number)
 
     def _add_plain(self, draft: _Draft, places: Ints, rows: Ints) -> None:
-        found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
+        found: dict[str, list[Any]] = {slot: [] for slot in self._slots if slot != TYPED}
+        bodies = []
         contexts, keys = list_contexts(self._reader.session, rows)
         getters = [self._topics.find_getters(*context) for context in contexts]
         for number, row, key in zip(rows.tolist(), self._decode_rows(rows), keys.tolist(), strict=True):
             dissector, context = contexts[key]
+            bodies.append(row.get("fields"))
             if "error" in row:
                 error = row["error"]
                 value = None if error is None else (error["code"], escape_surrogates(error["name"]))
@@ -190,6 +206,8 @@ class BodyReader:
             if RECORDS in found:
                 found[RECORDS].append(self._format_records(number, dissector, context, row["fields"]))
         draft.order.append(places)
+        if self._typed is not None:
+            draft.typed.append(self._typed.convert_rows(rows, bodies))
         for slot, values in found.items():
             if slot in TEXTS:
                 draft.texts.setdefault(slot, []).append(TextPieces.from_texts(values))
@@ -233,4 +251,6 @@ def _finish_draft(draft: _Draft, rows: Ints) -> BodyColumns:
     # One slot after the other, so that no two copies of all are there at the same time.
     texts = {slot: concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
-    return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, *(draft.values[slot] for slot in _PARSERS))
+    errors, findings, topics = (draft.values[slot] for slot in _PARSERS)
+    typed = pa.concat_arrays(draft.typed) if draft.typed else None
+    return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, errors, findings, topics, typed)

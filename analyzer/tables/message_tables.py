@@ -37,6 +37,8 @@ def build_message_columns(reader: RowReader, body_columns: BodyColumns, origins:
     found["first_record"] = pa.array(begin, mask=begin_file != file)
     found |= {"time_ns": time, "date": count_days(time)}
     found |= {slot: texts for slot, texts in body_columns.texts.items() if slot != RECORDS}
+    if body_columns.typed is not None:
+        found["fields"] = body_columns.typed
     found["error"] = convert_errors(body_columns.errors.values).take(pa.array(body_columns.numbers["error"]))
     kinds = [
         [dict(zip(("severity", "code", "text"), each, strict=True)) for each in kind]

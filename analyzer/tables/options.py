@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from analyzer.decode.jsonable import Limits
 from analyzer.messages.decode_as import DecodeAsRules
 from dissectors.wire.budget import get_allowance
@@ -22,7 +24,8 @@ WINDOW = 60
 class Options:
     """`decode_as`: who speaks which protocol; single connections by their id alone, for a partition has no numbers.
 
-    `limits`: of `fields`. `fields`: whether bodies become a column. split: bytes of a plain capture that one task
+    `limits`: of `fields`. `fields`: whether bodies become a column. bodies: the type of that column
+    (typed_bodies.py); None: JSON. split: bytes of a plain capture that one task
     reads. shuffled: payload travels with the pointers, for executors that share no file system. window: seconds of a
     window of the summaries. partitions: in which connections are worked off; None: by what there is to do.
     counts: the folder in which workers count what they have done (pipeline/progress.py); None: nobody looks.
@@ -34,6 +37,7 @@ class Options:
     decode_as: DecodeAsRules = ()
     limits: Limits = field(default_factory=Limits)
     fields: bool = True
+    bodies: pa.DataType | None = None
     split: int = SPLIT
     shuffled: bool = False
     window: int = WINDOW

@@ -31,7 +31,7 @@ from analyzer.tables.arrow_columns import (
     escape_surrogates,
     measure_texts,
 )
-from analyzer.tables.bodies import RECORDS, TOPICS, BodyReader, DecoderMemory
+from analyzer.tables.bodies import RECORDS, TOPICS, TYPED, BodyReader, DecoderMemory
 from analyzer.tables.message_tables import ErrorColumn
 from analyzer.tables.options import Options
 from analyzer.tables.origins import PacketOrigins, RowSelection
@@ -179,7 +179,7 @@ class _TableBuilder:
         if not self._select_slots():
             return
         learned = self._learn(self._select_slots(), self._options.limits)
-        bodies = BodyReader(self._reader, learned)
+        bodies = BodyReader(self._reader, learned, self._options.bodies)
         parts = RowPortions(self.session, self.chosen.messages, learned.grows)
         for rows in parts:
             body_columns = bodies.read_bodies(rows)
@@ -198,7 +198,8 @@ class _TableBuilder:
 
     def _select_slots(self) -> tuple[str, ...]:
         if "messages" in self._named:
-            wanted = {"fields": self._options.fields, RECORDS: "records" in self._named}
+            body = "fields" if self._options.bodies is None else TYPED
+            wanted = {body: self._options.fields, RECORDS: "records" in self._named}
             return ("error", "info", "findings", TOPICS, *(slot for slot, is_wanted in wanted.items() if is_wanted))
         return ("findings",) if "findings" in self._named else ()
 

@@ -255,7 +255,13 @@ EVERY_TABLE: Mapping[str, Sequence[TableColumn]] = {**ALL_TABLES, REPORTS: _add_
 """With the one that exports alone write, if it is asked for."""
 
 
-def build_schema(table: str, *, fields: bool = True) -> pa.Schema:
-    """Returns the Arrow schema of a table; without `fields`, if bodies are not asked for."""
-    columns = [column for column in EVERY_TABLE[table] if fields or column.name != "fields"]
-    return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
+def build_schema(table: str, *, fields: bool = True, bodies: pa.DataType | None = None) -> pa.Schema:
+    """Returns the Arrow schema of a table; without `fields`, if bodies are not asked for. bodies: their type; None:
+    JSON.
+    """
+    columns = [
+        (column.name, bodies if bodies is not None and column.name == "fields" else column.type)
+        for column in EVERY_TABLE[table]
+        if fields or column.name != "fields"
+    ]
+    return pa.schema(columns, {VERSION_KEY: str(VERSION).encode()})

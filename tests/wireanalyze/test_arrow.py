@@ -18,9 +18,9 @@ from analyzer.query.fields import FieldKind, list_fields
 from tests.documents import ROOT
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: the extra parquet")
+from analyzer.tables.body_values import GroupConverter, ValueConverter  # noqa: E402
 from wireanalyze import arrow  # noqa: E402
 from wireanalyze.arrow import DEFAULT, TYPES  # noqa: E402
-from wireanalyze.body_values import GroupConverter, ValueConverter  # noqa: E402
 
 COLUMNS = ["time", "client", "kafka.topic", "latency"]
 

@@ -81,7 +81,7 @@ def list_secrets(files: Sequence[CaptureFile], some: Sequence[CaptureFile]) -> I
             yield from (SecretsPlace(files.index(file), at, length) for at, length in packets.info.secrets)
 
 
-def rows_by_table(found: Iterable[TableBatch]) -> Rows:
+def rows_by_table(found: Iterable[TableBatch], bodies: pa.DataType | None = None) -> Rows:
     """The rows of each table in the order of their keys, which must be unique, as `export` has them."""
     batches: dict[str, list[pa.RecordBatch]] = defaultdict(list)
     for table, batch in found:
@@ -91,7 +91,10 @@ def rows_by_table(found: Iterable[TableBatch]) -> Rows:
     for table in TOPIC_COLUMNS:
         batches[table] = [replace_ids(table, batch, names) for batch in batches[table]]
     batches[SUMMARIES] += merge_summaries(batches.pop(PARTS, []), names)
-    return {table: in_order(table, pa.Table.from_batches(batches[table], build_schema(table))) for table in TABLES}
+    return {
+        table: in_order(table, pa.Table.from_batches(batches[table], build_schema(table, bodies=bodies)))
+        for table in TABLES
+    }
 
 
 def in_order(table: str, rows: pa.Table) -> list[dict[str, Any]]:

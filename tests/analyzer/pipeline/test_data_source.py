@@ -32,7 +32,17 @@ from analyzer.tables.options import Options
 from analyzer.tables.origins import CountingOrigins
 from analyzer.tables.table_builder import build_tables
 from analyzer.tables.table_schemas import TABLES, build_schema
-from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of, in_order, single, without_files
+from tests.analyzer.pipeline.house import (
+    GOLDEN,
+    ROOT,
+    build_all_tables,
+    cut,
+    frames_of,
+    in_order,
+    rows_by_table,
+    single,
+    without_files,
+)
 from tests.analyzer.pipeline.test_questions import blocks
 from tests.analyzer.pipeline.test_ring import build, moved
 from tests.analyzer.wire import CLIENT, Talk, frames, segments
@@ -64,6 +74,25 @@ def test_every_table_has_the_rows_of_one_process(captures: Path) -> None:
     rows = {name: in_order(name, pa.Table.from_batches(found[name], build_schema(name))) for name in TABLES}
     assert without_files(rows) == without_files(single(captures))
     assert any("js" in row["topics"] for row in rows["messages"])
+
+
+def test_bodies_have_types_of_their_own(captures: Path) -> None:
+    """In shares as in one process; the schema follows from the option."""
+    given = {"path": str(captures), "fields_of": "kafka.ShareFetch, kafka.Metadata.response"}
+    query = SourceOptions.parse(given)
+    bodies = query.options.bodies
+    columns = build_schema("messages", bodies=bodies)
+    batches = [
+        batch
+        for _, group in groupby(query.find_files(), key=lambda file: file.capture_name)
+        for files in [list(group)]
+        for share in (Share(0, 2), Share(1, 2))
+        for batch in build_capture_rows(files, query.options, "messages", share)
+    ]
+    rows = in_order("messages", pa.Table.from_batches(batches, columns))
+    assert rows == rows_by_table(build_all_tables(query.find_files(), query.options), bodies=bodies)["messages"]
+    assert sum(row["fields"] is not None for row in rows) > 9
+    assert CaptureSource(given).schema()["fields"].dataType.names == bodies.names
 
 
 @pytest.mark.slow

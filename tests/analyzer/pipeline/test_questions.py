@@ -17,6 +17,7 @@ from analyzer.pipeline import delta_tables, job
 from analyzer.pipeline.sources import find_captures
 from analyzer.tables.options import Options
 from analyzer.tables.parquet_files import ParquetSink
+from analyzer.tables.typed_bodies import parse_bodies
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, build_all_tables
 
 if TYPE_CHECKING:
@@ -166,12 +167,16 @@ def test_questions_in_sql(spark: SparkSession) -> None:
 
 @pytest.mark.slow
 def test_questions_of_the_how_to(spark: SparkSession, tmp_path: Path) -> None:
-    job.run(spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
-    protocol, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
+    options = Options(bodies=parse_bodies(["kafka.Fetch.request"]))
+    job.run(spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), options)
+    asked = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
+    protocol, other, (typed,) = asked
     assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == protocol
     slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in protocol)
     assert slow[0].ms == max(row.ms for row in slow if row.ms is not None) > 0
     assert {row.operation for row in slow} >= {"Fetch", "Produce", "Metadata"}
     assert all(row.oldest <= row.newest for row in versions if row.oldest is not None)
     assert topics
+    waits = spark.sql(typed.replace("`tables/", f"`{tmp_path}/")).collect()
+    assert {wait for _, wait in waits} == {500}
     assert all(row.topic and row.requests >= row.errors for row in topics)

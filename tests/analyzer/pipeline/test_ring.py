@@ -28,6 +28,7 @@ from analyzer.pipeline import commit, job
 from analyzer.pipeline.ring_capture import RingCapture
 from analyzer.pipeline.sources import CaptureSources, find_captures
 from analyzer.tables.options import Options
+from analyzer.tables.typed_bodies import parse_bodies
 from tests.analyzer.pipeline.house import Rows, cut, golden_frames, single
 from tests.analyzer.pipeline.written import table, written
 from tests.analyzer.wire import in_parts, reordered, segments
@@ -183,6 +184,7 @@ def test_another_ring_is_distinguished(tmp_path: Path) -> None:
     for folder, options, sentence in (
         ("other", Options(), "belongs to the tables in"),
         ("tables", Options(fields=False), "was begun with other options"),
+        ("tables", Options(bodies=parse_bodies(["kafka.Fetch"])), "was begun with other options"),
     ):
         with pytest.raises(UserError, match=sentence):
             ring_capture.run(None, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)

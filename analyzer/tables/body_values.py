@@ -19,6 +19,7 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.templates import TemplateMatch
 from analyzer.tables.arrow_columns import convert_sequence, slice_texts
+from analyzer.tables.body_types import BYTES, NUMBER, TEXT
 from analyzer.tables.table_schemas import TIME
 from dissectors.symbolic_text import PiecewiseText
 from dissectors.symbolic_values import BEGIN, Bytes, Integer, NestedValue, SymbolicValue, Text
@@ -26,7 +27,6 @@ from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable, Slices
 from dissectors.wire.secret import Secret
 from dissectors.wire.varint import Unfit
-from wireanalyze.body_types import BYTES, NUMBER, TEXT
 
 MOST_MS = ((1 << 63) - 1) // 10**6
 _BOUNDS = {NUMBER: (-(1 << 63), (1 << 63) - 1), pa.uint64(): (0, (1 << 64) - 1), TIME: (-MOST_MS, MOST_MS)}
