@@ -135,3 +135,12 @@ def extract_reason(text: str) -> str:
         line for line in lines if ": " in line and not line.startswith(("File ", "at ", "Traceback", "SQLSTATE"))
     ]
     return (message or [*filter(None, lines)] or [""])[-1][:LONGEST_REASON]
+
+
+_JAVA_NOISE = re.compile(r"\b(?:[a-z]\w*\.){2,}\w*(?:Exception|Error): | ?\((?:Service|SDK Attempt Count): [^)]*\)")
+"""Names of Java's classes, and what Amazon's library says of a request."""
+
+
+def shorten_java_error(text: str) -> str:
+    """Returns the first line of what Java says, without what only its programmers need."""
+    return _JAVA_NOISE.sub("", text.strip().partition("\n")[0])[:LONGEST_REASON].rstrip(". ")

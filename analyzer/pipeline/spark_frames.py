@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
 from analyzer.pipeline.sources import CaptureFile, CaptureGroups, CaptureSources
+from analyzer.pipeline.spark_errors import shorten_java_error
 from analyzer.tables.options import Options
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def list_remote_files(spark: SparkSession, sources: CaptureSources) -> CaptureSo
             reader = spark.read.format(FORMAT).option("recursiveFileLookup", "true")
             rows = reader.load(uri).select("path", "length", unix_micros("modificationTime").alias("changed")).collect()
         except (PySparkException, Py4JError) as error:
-            reason = str(getattr(error, "java_exception", error)).strip().splitlines()[0][:300]
+            reason = shorten_java_error(str(getattr(error, "java_exception", error)))
             raise UserError(f"Cannot read {uri}: {reason}. Check the name and Spark's access to it.") from error
         for row in rows:
             found = row.path.rstrip("/") != uri.rstrip("/")

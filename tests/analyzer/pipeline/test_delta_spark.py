@@ -24,6 +24,7 @@ PYTHON = os.environ.get("WIREANALYZE_DELTA_PYTHON", "")
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(not PYTHON, reason="WIREANALYZE_DELTA_PYTHON names no Python with delta-spark"),
 ]
 

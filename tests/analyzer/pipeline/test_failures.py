@@ -12,6 +12,7 @@ from analyzer.pipeline.spark_errors import (
     LONGEST_REASON,
     SparkError,
     extract_reason,
+    shorten_java_error,
     translate_full_disk,
     translate_spark_errors,
 )
@@ -62,6 +63,28 @@ CASES = [
 def test_reasons(text: str, told: str) -> None:
     assert told in extract_reason(text)
     assert "\n" not in extract_reason(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            (
+                "org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://no/x': getFileStatus on s3a://no/x: "
+                "software.amazon.awssdk.services.s3.model.NoSuchBucketException: The specified bucket does not exist "
+                "(Service: S3, Status Code: 404, Request ID: 7a) (SDK Attempt Count: 1)\n\tat org.apache.hadoop.Some"
+            ),
+            "`s3a://no/x': getFileStatus on s3a://no/x: The specified bucket does not exist",
+        ),
+        ("java.net.ConnectException: Connection refused.", "Connection refused"),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: s3a://a/b. SQLSTATE: 42K03",
+            "[PATH_NOT_FOUND] Path does not exist: s3a://a/b. SQLSTATE: 42K03",
+        ),
+    ],
+)
+def test_what_java_says_is_shortened(text: str, told: str) -> None:
+    assert shorten_java_error(text) == told
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ MOTO, JARS = os.environ.get("WIREANALYZE_MOTO", ""), os.environ.get("WIREANALYZE
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(not (MOTO and JARS), reason="WIREANALYZE_MOTO and WIREANALYZE_S3_JARS name no server and jars"),
 ]
 
