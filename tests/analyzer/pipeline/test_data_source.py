@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -246,6 +250,60 @@ def test_spark_streams_what_a_ring_has(spark: SparkSession, tmp_path: Path) -> N
     assert sorted(found) == sorted(
         row["request_id"] for row in single(tmp_path / "ring")["exchanges"] if row["answered"]
     )
+
+
+STREAM = """
+import sys
+from pyspark.sql import SparkSession
+from wireanalyze.spark import register
+folder, forever = sys.argv[1], sys.argv[2] == "forever"
+conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
+spark = SparkSession.builder.master("local[1]").config(map=conf).getOrCreate()
+register(spark)
+given = {"table": "exchanges", "state": f"{folder}/state"}
+rows = spark.readStream.format("wireanalyze").options(**given).load(f"{folder}/ring").select("request_id")
+query = rows.writeStream.option("checkpointLocation", f"{folder}/checkpoint")
+query = query.trigger(processingTime="0 seconds") if forever else query.trigger(availableNow=True)
+query.start(f"{folder}/rows").awaitTermination()
+"""
+
+
+@pytest.mark.slow
+def test_a_stream_whose_driver_was_killed_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Killed while it made the second of three batches; the rows are those of one process, each once."""
+    frames = frames_of(ROOT / "captures" / "kafka.pcap")
+    cut(tmp_path / "all", frames, ["1.pcap", "2.pcap", "3.pcap"])
+    (tmp_path / "ring").mkdir()
+
+    def add(name: str) -> None:
+        shutil.copy(tmp_path / "all" / name, tmp_path / "draft")
+        os.utime(tmp_path / "draft", (1, 1))
+        os.rename(tmp_path / "draft", tmp_path / "ring" / name)
+
+    def wait_for(pattern: str) -> None:
+        end = time.monotonic() + 120
+        while not list(tmp_path.glob(pattern)):
+            assert time.monotonic() < end, pattern
+            time.sleep(0.02)
+
+    command = [sys.executable, "-c", STREAM, str(tmp_path)]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    add("1.pcap")
+    driver = subprocess.Popen([*command, "forever"], stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
+    try:
+        wait_for("checkpoint/commits/0")
+        add("2.pcap")
+        wait_for("checkpoint/offsets/1")
+    finally:
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    assert not (tmp_path / "checkpoint" / "commits" / "1").exists()
+    add("3.pcap")
+    for _ in range(2):  # the first run with availableNow ends with what was begun before
+        subprocess.run([*command, "once"], stderr=subprocess.DEVNULL, env=environment, check=True, timeout=180)
+    found = [row.request_id for row in spark.read.parquet(str(tmp_path / "rows")).collect()]
+    expected = [row["request_id"] for row in single(tmp_path / "all")["exchanges"] if row["answered"]]
+    assert sorted(found) == sorted(expected)
 
 
 def test_a_stream_needs_a_state(tmp_path: Path) -> None:
