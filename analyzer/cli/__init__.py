@@ -2,9 +2,10 @@
 
 This module sets up what must be in place before the first import. NumPy brings OpenBLAS, which at import starts a
 thread for each processor and allocates a buffer for each thread. The program multiplies no matrices, and starting these
-threads costs as much as all other imports together. Imported objects are never freed, so the garbage collector runs
-rarely: at Python's default rate it takes a fifteenth of the import time of `open`. `decode HEX` needs so little that it
-even avoids click (decoding.py).
+threads costs as much as all other imports together. Arrow's own allocator needs up to a second more of the kernel's
+time for a table than the system's, and a fifth more memory. Imported objects are never freed, so the garbage collector
+runs rarely: at Python's default rate it takes a fifteenth of the import time of `open`. `decode HEX` needs so little
+that it even avoids click (decoding.py).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def main() -> None:
     global is_program  # noqa: PLW0603  set once, before anything asks
     is_program = True
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     gc.set_threshold(*RARELY)
     _buffer_output()
     if sys.argv[1:2] == ["decode"]:
