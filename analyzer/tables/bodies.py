@@ -37,7 +37,7 @@ from analyzer.tables.topic_values import (
     parse_topic_values,
     read_topic_values,
 )
-from analyzer.tables.typed_bodies import TypedBodyReader
+from analyzer.tables.typed_bodies import TypedBodyColumn
 from dissectors.api import Body, Context, Dissector
 
 RECORDS = "records"
@@ -94,15 +94,21 @@ class BodyColumns:
 
 @dataclass(slots=True)
 class _Draft:
-    """BodyColumns in the making, group by group: `order` has the places of rows as they come."""
+    """BodyColumns in the making, group by group: `order` has the places of rows as they come; `taken`: how many."""
 
     order: list[Ints] = field(default_factory=list)
     texts: dict[str, list[TextPieces]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
-    typed: list[pa.Array] = field(default_factory=list)
+    taken: int = 0
     values: dict[str, DistinctValues[Any]] = field(
         default_factory=lambda: {slot: DistinctValues() for slot in _PARSERS}
     )
+
+    def take(self, places: Ints) -> Ints:
+        """Takes the rows at some places next, and returns which rows of the result they are."""
+        self.order.append(places)
+        self.taken += len(places)
+        return np.arange(self.taken - len(places), self.taken)
 
 
 class DecoderMemory:
@@ -125,7 +131,7 @@ class BodyReader:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json, self._topics = learned.marking, learned.json, learned.topics
         self._naming = TopicNamer(reader.session)
-        self._typed = None if typed is None else TypedBodyReader(reader, typed, learned.json)
+        self._typed = None if typed is None else TypedBodyColumn(reader, typed, learned.json)
         self._decoder = TemplateDecoder(
             reader, self._format_body, learned.templates, needs_requests="info" in self._slots
         )
@@ -142,7 +148,7 @@ class BodyReader:
         rest = np.flatnonzero(left)
         if len(rest) or not draft.order:
             self._add_plain(draft, rest, rows[rest])
-        return _finish_draft(draft, rows)
+        return _finish_draft(draft, rows, None if self._typed is None else self._typed.build(len(rows)))
 
     def _format_body(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
@@ -161,10 +167,11 @@ class BodyReader:
 
     def _add_group(self, draft: _Draft, group: TemplateGroup, rows: Ints) -> None:
         places = group.places
-        draft.order.append(places)
+        taken = draft.take(places)
+        if self._typed is not None:
+            self._typed.add_group(group, rows, taken)
         for slot in self._slots:
-            if slot == TYPED and self._typed is not None:
-                draft.typed.append(self._typed.convert_group(group, rows))
+            if slot == TYPED:
                 continue
             parts = group.match.template.texts[slot]
             if slot in TEXTS:
@@ -205,9 +212,9 @@ class BodyReader:
                 found[TOPICS].append(draft.values[TOPICS].assign_number(topics))
             if RECORDS in found:
                 found[RECORDS].append(self._format_records(number, dissector, context, row["fields"]))
-        draft.order.append(places)
+        taken = draft.take(places)
         if self._typed is not None:
-            draft.typed.append(self._typed.convert_rows(rows, bodies))
+            self._typed.add_bodies(rows, bodies, taken)
         for slot, values in found.items():
             if slot in TEXTS:
                 draft.texts.setdefault(slot, []).append(TextPieces.from_texts(values))
@@ -247,10 +254,9 @@ _PARSERS: dict[str, Callable[[bytes | str], Any]] = {
 """Slots of which there are few different values, with what reads one from its text."""
 
 
-def _finish_draft(draft: _Draft, rows: Ints) -> BodyColumns:
+def _finish_draft(draft: _Draft, rows: Ints, typed: pa.Array | None) -> BodyColumns:
     # One slot after the other, so that no two copies of all are there at the same time.
     texts = {slot: concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
     errors, findings, topics = (draft.values[slot] for slot in _PARSERS)
-    typed = pa.concat_arrays(draft.typed) if draft.typed else None
     return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, errors, findings, topics, typed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TemplateGroup
 from analyzer.errors import UserError
-from analyzer.tables.body_types import find_body_type
+from analyzer.query.fields.layouts import format_prefix
+from analyzer.tables.body_types import TEXT, find_body_type
 from analyzer.tables.body_values import GroupConverter, ValueConverter
 from analyzer.tables.table_schemas import TABLE_TIME, TIME
 from dissectors import registry
@@ -30,13 +32,17 @@ from dissectors.wire.varint import Unfit
 _TABLE_TYPES = {TIME: TABLE_TIME, pa.uint64(): pa.decimal128(20, 0)}
 
 
+OTHER = "other"
+"""The member for bodies that no layout describes, as JSON."""
+
+
 def parse_bodies(names: Iterable[str]) -> pa.DataType | None:
     """Returns the type of `fields` for operations by name: kafka.Produce.request, or kafka.Produce for both roles; None
     without names. Raises UserError for an unknown one.
     """
     if not (names := list(names)):
         return None
-    known = {name: kind for _, _, _, name, kind in _list_operations()}
+    known = dict(_list_operations())
     found: dict[str, pa.DataType] = {}
     for given in names:
         chosen = [name for name in known if given in (name, name.rpartition(".")[0])]
@@ -46,19 +52,18 @@ def parse_bodies(names: Iterable[str]) -> pa.DataType | None:
                 f"There is no operation {given!r}. "
                 + (f"Did you mean {' or '.join(near)}?" if near else "Give PROTOCOL.OPERATION, such as kafka.Produce.")
             )
-        found |= {name: _find_table_type(known[name]) for name in chosen}
+        for name in chosen:
+            _, kind = find_body_type(*known[name]) or (OTHER, TEXT)
+            found[name] = _find_table_type(kind)
     return pa.struct(list(found.items()))
 
 
-def _list_operations() -> Iterator[tuple[str, str, Role, str, pa.DataType]]:
-    """Yields protocol, operation, role, name and type of all bodies that have a layout."""
+def _list_operations() -> Iterator[tuple[str, tuple[str, str, Role]]]:
+    """Yields the name of each body that has a layout, and its protocol, operation and role."""
     for protocol in registry.names():
         catalog = registry.by_name(protocol).catalog
-        operations = dict.fromkeys(layout.operation for layout in ([] if catalog is None else catalog.layouts()))
-        for operation in operations:
-            for role in Role:
-                if (found := find_body_type(protocol, operation, role)) is not None:
-                    yield protocol, operation, role, *found
+        for layout in () if catalog is None else catalog.layouts():
+            yield format_prefix(protocol, layout), (protocol, layout.operation, layout.role or Role.REQUEST)
 
 
 def _find_table_type(kind: pa.DataType) -> pa.DataType:
@@ -69,47 +74,43 @@ def _find_table_type(kind: pa.DataType) -> pa.DataType:
     return _TABLE_TYPES.get(kind, kind)
 
 
-class TypedBodyReader:
-    """Makes the column of rows; `kind`: its type, of parse_bodies()."""
+class TypedBodyColumn:
+    """Makes the column of some rows, part by part. kind: its type, a struct with a member for each operation."""
 
     def __init__(self, reader: RowReader, kind: pa.DataType, json: JsonWriter) -> None:
         self._reader, self._kind, self._values = reader, kind, ValueConverter(json)
         self._members: dict[tuple[str, str, str], tuple[str, pa.DataType] | None] = {}
+        self._pieces: dict[str, list[tuple[Ints, pa.Array]]] = {}
 
-    def convert_group(self, group: TemplateGroup, rows: Ints) -> pa.Array:
-        """Returns the column for the rows that match a template (n)."""
+    def add_group(self, group: TemplateGroup, rows: Ints, places: Ints) -> None:
+        """Adds rows that match a template (n); places: where they stand in the column."""
         (member,) = self._find_members(rows[:1])
         if member is None:
-            return pa.nulls(len(rows), self._kind)
+            return
         try:
             values = GroupConverter(group.match, self._values).convert(group.match.template.body.values, member[1])
         except Unfit:
             parts = split_rows(self._reader.session, rows)
             bodies = [each["fields"] for part in parts for each in self._reader.read_objects(["fields"], part)]
             values = self._values.convert(bodies, member[1])
-        self._values.forget()
-        return self._place(member[0], values)
+        self._pieces.setdefault(member[0], []).append((places, values))
 
-    def convert_rows(self, rows: Ints, bodies: Sequence[Any]) -> pa.Array:
-        """Returns the column for rows (n) with these decoded bodies (n)."""
+    def add_bodies(self, rows: Ints, bodies: Sequence[Any], places: Ints) -> None:
+        """Adds rows with these decoded bodies (n)."""
         members = self._find_members(rows)
-        parts, places = [pa.nulls(1, self._kind)], np.zeros(len(rows), np.int64)
-        count = 1
         for member in dict.fromkeys(each for each in members if each is not None):
-            mine = [place for place, each in enumerate(members) if each == member]
-            parts.append(self._place(member[0], self._values.convert([bodies[place] for place in mine], member[1])))
-            places[mine] = count + np.arange(len(mine))
-            count += len(mine)
-        self._values.forget()
-        return pa.concat_arrays(parts).take(pa.array(places))
+            mine = [number for number, each in enumerate(members) if each == member]
+            values = self._values.convert([bodies[number] for number in mine], member[1])
+            self._pieces.setdefault(member[0], []).append((places[mine], values))
 
-    def _place(self, name: str, values: pa.Array) -> pa.Array:
-        """Values in their member of the column."""
-        columns = [
-            values.cast(field.type, safe=False) if field.name == name else pa.nulls(len(values), field.type)
-            for field in self._kind
-        ]
-        return pa.StructArray.from_arrays(columns, fields=list(self._kind))
+    def build(self, count: int) -> pa.StructArray:
+        """Returns the column of `count` rows, null where none was added, and begins another."""
+        missing = np.ones(count, bool)
+        for places, _ in chain.from_iterable(self._pieces.values()):
+            missing[places] = False
+        columns = [_place_values(self._pieces.pop(field.name, ()), count, field.type) for field in self._kind]
+        self._values.forget()
+        return pa.StructArray.from_arrays(columns, fields=list(self._kind), mask=pa.array(missing))
 
     def _find_members(self, rows: Ints) -> list[tuple[str, pa.DataType] | None]:
         """Returns the name and the type of each row's body; None for one that is not asked for."""
@@ -119,6 +120,17 @@ class TypedBodyReader:
     def _find_member(self, protocol: str, operation: str, role: str) -> tuple[str, pa.DataType] | None:
         key = protocol, operation, role
         if key not in self._members:
-            found = find_body_type(protocol, operation, Role[role.upper()])
-            self._members[key] = found if found is not None and found[0] in self._kind.names else None
+            found = find_body_type(protocol, operation, Role[role.upper()]) or (OTHER, TEXT)
+            self._members[key] = found if found[0] in self._kind.names else None
         return self._members[key]
+
+
+def _place_values(pieces: Sequence[tuple[Ints, pa.Array]], count: int, kind: pa.DataType) -> pa.Array:
+    """Values at their places among `count` rows, and null elsewhere."""
+    if not pieces:
+        return pa.nulls(count, kind)
+    numbers, missing = np.zeros(count, np.int64), np.ones(count, bool)
+    places = np.concatenate([each for each, _ in pieces])
+    numbers[places], missing[places] = np.arange(len(places)), False
+    values = pa.concat_arrays([values for _, values in pieces]).cast(kind, safe=False)
+    return values.take(pa.array(numbers, mask=missing))
