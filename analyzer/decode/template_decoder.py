@@ -22,6 +22,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
+from analyzer.decode.byte_source import ByteSource, ConcatenatedMessages
 from analyzer.decode.content import (
     find_dissector,
     find_orphans,
@@ -33,7 +34,7 @@ from analyzer.decode.content import (
 )
 from analyzer.decode.request_fields import are_short, find_request_rows, list_request_fields
 from analyzer.decode.rows import RowReader, split_rows
-from analyzer.decode.templates import ByteSource, ConcatenatedMessages, Template, TemplateMatch
+from analyzer.decode.templates import Template, TemplateMatch
 from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding

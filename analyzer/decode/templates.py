@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from analyzer.columns.arrays import Bools, Ints, list_distinct
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
 from analyzer.decode.bounds import IntegerBlock, find_blocks, split_conditions
+from analyzer.decode.byte_source import ByteSource
 from dissectors.message import Body
 from dissectors.symbolic import TemplateBuilder
 from dissectors.symbolic_text import DIGITS, RUNNING
@@ -89,34 +90,6 @@ def _are_short_enough(size: Ints) -> Bools:
 
 Parts = Sequence[bytes | Marked]
 """A text, split at its marks."""
-
-
-class ByteSource(Protocol):
-    """Describes the methods of Store that matching needs."""
-
-    def gather(self, locations: Ints, width: int) -> Cells:
-        """Returns rows of `width` bytes at many places."""
-
-    def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """Returns the bytes at many places."""
-
-
-class ConcatenatedMessages:
-    """Holds messages that are not contiguous in the capture, as one bytes object."""
-
-    def __init__(self, messages: Sequence[bytes]) -> None:
-        self._data = b"".join(messages)
-        self._bytes = np.frombuffer(self._data, np.uint8)
-
-    def gather(self, locations: Ints, width: int) -> Cells:
-        """Returns `width` bytes at n positions (n, width); bytes after the last message are undefined."""
-        found: Cells = self._bytes.take(locations[:, None] + np.arange(width), mode="clip")
-        return found
-
-    def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """Returns the bytes at n locations, of n lengths."""
-        ends = (locations + lengths).tolist()
-        return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
 class TemplateBreak(NamedTuple):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import analyzer.query.response_errors
 from analyzer.decode.bodies import decode_body
+from analyzer.decode.byte_source import ConcatenatedMessages
 from analyzer.decode.content import read_messages, read_undecoded
 from analyzer.decode.multi_segment import MultiSegmentReader
-from analyzer.decode.templates import ConcatenatedMessages
 from analyzer.query.response_errors import can_report, find_empty, find_errors, find_quiet
 from analyzer.session import Session
 from dissectors.api import Context, Dissector, Role, State
