@@ -130,7 +130,7 @@ def _costs(bench: Bench, work: Work, kinds: Iterable[str]) -> list[float]:
 
 
 def divided(bench: Bench) -> Iterator[Line]:
-    """What a ring of many small files costs, beside the same traffic in two large ones; the start subtracted."""
+    """What a ring of many small files costs, beside the same traffic in few large ones; the start subtracted."""
     few = bench.library.of_packets("small", FEW)
     rings = [sorted(bench.library.ring(RING, each).iterdir()) for each in (RING // 2, RING // MANY_FILES)]
     for work in (STATS, TABLE):

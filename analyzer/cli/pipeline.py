@@ -152,8 +152,6 @@ def command(
     folder = require_local_folder(folder, "-o")
     state = None if state is None else require_local_folder(state, "--state")
     _check(state, close=close, settle=settle, overwrite=overwrite)
-    if no_fields and operations:
-        raise UserError("--no-fields leaves out what --fields-of names. Give one of them.")
     if compact and (state is None or form != "delta"):
         raise UserError("--compact is for tables that grow with each run. Give --state and --format delta, too.")
     if state is None:
@@ -161,7 +159,7 @@ def command(
     found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
-    keys, bodies = find_worker_keys(), parse_bodies(operations)
+    keys, bodies = find_worker_keys(), parse_bodies(operations, False if no_fields else None)
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(

@@ -193,11 +193,9 @@ def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
 
 def find_bodies(request: ExportRequest) -> Any:
     """Returns the Arrow type of the column `fields` of a table; None for JSON. Raises UserError."""
-    if request.operations and request.fields is not None:
-        raise UserError("--fields and --no-fields are about all bodies, --fields-of about some. Give one of them.")
     from analyzer.tables.typed_bodies import parse_bodies
 
-    return parse_bodies(request.operations)
+    return parse_bodies(request.operations, request.fields)
 
 
 def _packets(request: ExportRequest, session: Session, rows: Ints) -> str:

@@ -58,10 +58,11 @@ class SourceOptions:
             if any(isinstance(where, StreamNumber) for where, _ in rules):
                 raise ValueError("Streams have no numbers. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
             make_rules(dict(rules))
+            fields = _parse_bool(given, "fields")
             options = Options(
                 decode_as=tuple(rules),
-                fields=_parse_bool(given, "fields"),
-                bodies=parse_bodies(_split(given.get("fields_of", ""))),
+                fields=fields is not False,
+                bodies=parse_bodies(_split(given.get("fields_of", "")), fields),
                 window=_parse_whole(given, "window") or WINDOW,
                 partitions=_parse_whole(given, "partitions"),
                 key_logs=tuple(map(os.path.abspath, filter(None, [given.get("keylog")]))),
@@ -97,9 +98,11 @@ def _parse_whole(given: Mapping[str, str], name: str) -> int | None:
     return number
 
 
-def _parse_bool(given: Mapping[str, str], name: str) -> bool:
-    """Returns true or false; true if it was not given. Raises ValueError."""
-    text = given.get(name, "true").lower()
+def _parse_bool(given: Mapping[str, str], name: str) -> bool | None:
+    """Returns true or false; None if it was not given. Raises ValueError."""
+    if name not in given:
+        return None
+    text = given[name].lower()
     if text not in ("true", "false"):
         raise ValueError(f"{name} is {text!r}. Give true or false.")
     return text == "true"

@@ -187,7 +187,7 @@ def make_lists(kind: pa.DataType, sizes: Ints, items: pa.Array, null: Bools | No
 
 
 def mark_texts(value: Any) -> None:
-    """Marks the symbolic texts in a template's body, without which list_values() must not read them."""
+    """Marks the symbolic texts in a template's body; only then may TemplateMatch.list_values() read them."""
     kind = type(value)
     if kind is Text or kind is PiecewiseText:
         str(value)

@@ -36,12 +36,16 @@ OTHER = "other"
 """The member for bodies that no layout describes, as JSON."""
 
 
-def parse_bodies(names: Iterable[str]) -> pa.DataType | None:
+def parse_bodies(names: Iterable[str], fields: bool | None = None) -> pa.DataType | None:
     """Returns the type of `fields` for operations by name: kafka.Produce.request, or kafka.Produce for both roles; None
-    without names. Raises UserError for an unknown one.
+    without names. Their order does not matter.
+
+    fields: what was said of all bodies, None if nothing. Raises UserError for an unknown name, and if both were given.
     """
     if not (names := list(names)):
         return None
+    if fields is not None:
+        raise UserError("The options for all bodies (fields) and for some (fields-of) exclude each other. Give one.")
     known = dict(_list_operations())
     found: dict[str, pa.DataType] = {}
     for given in names:
@@ -55,7 +59,7 @@ def parse_bodies(names: Iterable[str]) -> pa.DataType | None:
         for name in chosen:
             _, kind = find_body_type(*known[name]) or (OTHER, TEXT)
             found[name] = _find_table_type(kind)
-    return pa.struct(list(found.items()))
+    return pa.struct(sorted(found.items()))
 
 
 def _list_operations() -> Iterator[tuple[str, tuple[str, str, Role]]]:

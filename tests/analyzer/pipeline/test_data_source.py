@@ -182,6 +182,7 @@ def test_what_a_query_does_not_want_is_not_made(spark: SparkSession, captures: P
         ({"table": "x"}, "There is no table 'x'. Give one of messages,"),
         ({"table": "names"}, "No capture was given."),
         ({"path": "x", "window": "a"}, "An option of the data source is wrong: invalid literal"),
+        ({"path": "x", "fields": "false", "fields_of": "kafka.Fetch"}, "The options for all bodies (fields) and for"),
         ({"path": "x", "fields": "no"}, "An option of the data source is wrong: fields is 'no'. Give true or false."),
         ({"path": "x", "partitions": "0"}, "An option of the data source is wrong: partitions is 0. Give 1 or more."),
         (

@@ -72,6 +72,11 @@ def test_a_type_follows_from_names() -> None:
     assert one.names == ["kafka.Produce.response"]
     with pytest.raises(UserError, match=r"no operation 'kafka.Prodce'. Did you mean kafka.Produce.request"):
         parse_bodies(["kafka.Produce", "kafka.Prodce"])
+    assert parse_bodies(["kafka.Produce.response", "kafka.Produce.request"]) == both
+    assert parse_bodies([], fields=False) is None
+    for fields in (True, False):
+        with pytest.raises(UserError, match=r"\(fields\) and for some \(fields-of\) exclude each other"):
+            parse_bodies(["kafka.Produce"], fields=fields)
     with pytest.raises(UserError, match=r"no operation '\?'. Give PROTOCOL.OPERATION"):
         parse_bodies(["?"])
 
